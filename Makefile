@@ -1,0 +1,46 @@
+# The front door. Each target calls a script or a preset; `scripts/setup` needs only bash and apt-get, the rest needs it.
+
+JOBS := $(shell nproc)
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup build demo test check lint bench format clean
+
+help: ## print this list
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+
+setup: ## install the Debian packages that are missing
+	@scripts/setup
+
+build: build/release/build.ninja ## build what users get (build/release)
+	cmake --build --preset release
+
+demo: build ## two parties train a model in one process
+	build/release/bin/blindfl_demo
+
+test: build build/asan/build.ninja ## all tests; then the quick ones again under sanitizers
+	ctest --preset release -j$(JOBS)
+	cmake --build --preset asan
+	ctest --preset asan -L quick -j$(JOBS)
+
+check: lint build ## before every commit: format, includes, clang-tidy, quick tests
+	ctest --preset release -L quick -j$(JOBS)
+
+lint: setup ## the part of `check` that needs no build
+	scripts/check_format
+	scripts/check_includes --self-test
+	scripts/check_includes
+	scripts/check_tidy
+
+bench: build ## run every benchmark
+	scripts/bench build/release
+
+format: setup ## apply clang-format
+	scripts/format
+
+clean: ## remove everything that was built
+	rm -rf build
+
+# Configured once; after that ninja itself notices when a CMake file changes.
+build/%/build.ninja: | setup
+	cmake --preset $*

@@ -1,0 +1,12 @@
+# What the rooms link against. Used by the build and by find_package(BlindFL) alike.
+find_package(Threads REQUIRED)
+find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(LibLZMA REQUIRED)
+find_package(Torch REQUIRED)
+
+# Torch's own variables carry compiler flags; wrap them once so that only the rooms that say so see torch.
+if(NOT TARGET blindfl_torch)
+  add_library(blindfl_torch INTERFACE IMPORTED)
+  target_include_directories(blindfl_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
+  target_link_libraries(blindfl_torch INTERFACE ${TORCH_LIBRARIES})
+endif()

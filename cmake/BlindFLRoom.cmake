@@ -1,0 +1,29 @@
+# Flags for our own code, not for whoever uses the installed library.
+add_library(blindfl_flags INTERFACE)
+# -fPIC everywhere: the libraries fit into shared ones, and programs can share their precompiled header.
+target_compile_options(blindfl_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -fPIC)
+if(BLINDFL_SANITIZE)
+  target_compile_options(blindfl_flags INTERFACE -fsanitize=${BLINDFL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(blindfl_flags INTERFACE -fsanitize=${BLINDFL_SANITIZE})
+endif()
+
+# blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [NO_INSTALL])
+#
+# One room of the house: a static library `blindfl_<name>`, known as `blindfl::<name>` here and after installation.
+# DEPENDS is the list of rooms that this one may include: scripts/check_includes enforces it.
+function(blindfl_room name)
+  cmake_parse_arguments(ROOM "NO_INSTALL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  set(target blindfl_${name})
+  add_library(${target} STATIC ${ROOM_SOURCES})
+  add_library(blindfl::${name} ALIAS ${target})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${CMAKE_SOURCE_DIR}/src>
+                                              $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_link_libraries(${target} PUBLIC ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE_DEPENDS} $<BUILD_INTERFACE:blindfl_flags>)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(NOT ROOM_NO_INSTALL)
+    install(TARGETS ${target} EXPORT BlindFLTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
+    install(DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/blindfl/${name}
+            FILES_MATCHING PATTERN "*.h" PATTERN "plain" EXCLUDE)
+  endif()
+endfunction()

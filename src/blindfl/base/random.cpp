@@ -1,0 +1,160 @@
+#include "blindfl/base/random.h"
+
+#include <openssl/evp.h>
+#include <sys/random.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cmath>
+#include <cstring>
+#include <numbers>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl {
+
+namespace {
+
+using Key = std::array<std::byte, KeyStream::kKeyBytes>;
+
+Key operating_system_key() {
+  Key key;
+  std::size_t have = 0;
+  while (have < key.size()) {
+    const ssize_t got = getrandom(key.data() + have, key.size() - have, 0);
+    if (got < 0 && errno == EINTR) continue;
+    require<Error>(got > 0, "the operating system gives no randomness: ", std::strerror(errno));
+    have += static_cast<std::size_t>(got);
+  }
+  return key;
+}
+
+KeyStream operating_system_stream() {
+  Key key = operating_system_key();
+  KeyStream stream(key);
+  explicit_bzero(key.data(), key.size());
+  return stream;
+}
+
+}  // namespace
+
+// Small requests are served from a buffer; large ones are encrypted straight into the caller's memory.
+struct KeyStream::State {
+  static constexpr std::size_t kBuffer = 4096;
+
+  EVP_CIPHER_CTX* cipher = EVP_CIPHER_CTX_new();
+  std::array<std::byte, kBuffer> buffer{};
+  std::size_t used = kBuffer;
+
+  State() = default;
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+  ~State() {
+    EVP_CIPHER_CTX_free(cipher);
+    explicit_bzero(buffer.data(), buffer.size());
+  }
+
+  void encrypt_zeros(std::span<std::byte> out) {
+    constexpr std::size_t kPiece = std::size_t{1} << 30;
+    while (!out.empty()) {
+      const auto piece = out.first(std::min(out.size(), kPiece));
+      std::fill(piece.begin(), piece.end(), std::byte{0});
+      auto* bytes = reinterpret_cast<unsigned char*>(piece.data());
+      int written = 0;
+      const int ok = EVP_EncryptUpdate(cipher, bytes, &written, bytes, static_cast<int>(piece.size()));
+      require<Error>(ok == 1 && written == static_cast<int>(piece.size()), "random stream: the cipher failed");
+      out = out.subspan(piece.size());
+    }
+  }
+};
+
+KeyStream::KeyStream(std::span<const std::byte, kKeyBytes> key) : state_(std::make_unique<State>()) {
+  const std::array<unsigned char, 16> counter{};
+  require<Error>(state_->cipher != nullptr &&
+                     EVP_EncryptInit_ex(state_->cipher, EVP_aes_256_ctr(), nullptr,
+                                        reinterpret_cast<const unsigned char*>(key.data()), counter.data()) == 1,
+                 "random stream: the cipher cannot be set up");
+}
+KeyStream::KeyStream(KeyStream&& other) noexcept = default;
+KeyStream& KeyStream::operator=(KeyStream&& other) noexcept = default;
+KeyStream::~KeyStream() = default;
+
+void KeyStream::fill(std::span<std::byte> out) {
+  State& s = *state_;
+  const std::size_t from_buffer = std::min(out.size(), State::kBuffer - s.used);
+  // Handed-out bytes are erased, so that a later look at this memory does not show past masks.
+  const auto handed_out = std::span(s.buffer).subspan(s.used, from_buffer);
+  std::copy(handed_out.begin(), handed_out.end(), out.begin());
+  std::fill(handed_out.begin(), handed_out.end(), std::byte{0});
+  s.used += from_buffer;
+  out = out.subspan(from_buffer);
+  if (out.empty()) return;
+  if (out.size() >= State::kBuffer) {
+    s.encrypt_zeros(out);
+    return;
+  }
+  s.encrypt_zeros(s.buffer);
+  s.used = 0;
+  fill(out);
+}
+
+Random::Random() : stream_(operating_system_stream()) {}
+
+std::uint64_t Random::next_u64() {
+  std::uint64_t x = 0;
+  fill_integers(std::span(&x, 1));
+  return x;
+}
+
+UInt128 Random::next_u128() {
+  UInt128 x = 0;
+  fill_integers(std::span(&x, 1));
+  return x;
+}
+
+Random Random::fork() {
+  Key key;
+  fill(key);
+  Random forked{KeyStream(key)};
+  explicit_bzero(key.data(), key.size());
+  return forked;
+}
+
+namespace {
+
+Key seed_key(std::uint64_t seed, std::uint64_t purpose) {
+  Key key{};
+  std::memcpy(key.data(), &seed, sizeof seed);
+  std::memcpy(key.data() + sizeof seed, &purpose, sizeof purpose);
+  return key;
+}
+
+}  // namespace
+
+SeededRandom::SeededRandom(std::uint64_t seed, std::uint64_t purpose) : stream_(seed_key(seed, purpose)) {}
+
+std::uint64_t SeededRandom::next_u64() {
+  std::uint64_t x = 0;
+  stream_.fill(std::as_writable_bytes(std::span(&x, 1)));
+  return x;
+}
+
+std::uint64_t SeededRandom::below(std::uint64_t n) {
+  require<InvalidArgument>(n > 0, "SeededRandom::below: the range is empty");
+  // Multiply-shift with rejection of the few values that would make some results likelier than others.
+  const std::uint64_t unfair = (0 - n) % n;
+  while (true) {
+    const UInt128 product = static_cast<UInt128>(next_u64()) * n;
+    if (low64(product) >= unfair) return high64(product);
+  }
+}
+
+double SeededRandom::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
+
+double SeededRandom::normal() {
+  const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));
+  return radius * std::cos(2.0 * std::numbers::pi * uniform());
+}
+
+}  // namespace blindfl

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <type_traits>
+#include <utility>
+
+#include "blindfl/base/int128.h"
+
+namespace blindfl {
+
+/// A stream of pseudo-random bytes: AES-256 in counter mode under a 256-bit key.
+class KeyStream {
+ public:
+  static constexpr std::size_t kKeyBytes = 32;
+  explicit KeyStream(std::span<const std::byte, kKeyBytes> key);
+  KeyStream(KeyStream&& other) noexcept;
+  KeyStream& operator=(KeyStream&& other) noexcept;
+  ~KeyStream();
+
+  void fill(std::span<std::byte> out);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+/// Randomness fit for masks, keys and encryption: seeded by the operating system and by nothing else.
+/// There is deliberately no way to give it a seed. One thread at a time; use `fork()` for another thread.
+class Random {
+ public:
+  /// Throws Error if the operating system has no randomness to give.
+  Random();
+
+  void fill(std::span<std::byte> out) { stream_.fill(out); }
+
+  template <class T>
+  void fill_integers(std::span<T> out) {
+    static_assert(std::is_integral_v<T> || std::is_same_v<T, UInt128>);
+    fill(std::as_writable_bytes(out));
+  }
+  std::uint64_t next_u64();
+  UInt128 next_u128();
+
+  /// A generator of its own, keyed from this one.
+  [[nodiscard]] Random fork();
+
+ private:
+  explicit Random(KeyStream stream) : stream_(std::move(stream)) {}
+  KeyStream stream_;
+};
+
+/// Reproducible randomness for data order, initial weights and generated data. Never for masks, keys or encryption:
+/// those take a `Random`, which this is not.
+class SeededRandom {
+ public:
+  /// Streams of one seed with different `purpose` are independent.
+  explicit SeededRandom(std::uint64_t seed, std::uint64_t purpose = 0);
+
+  std::uint64_t next_u64();
+  /// Uniform in [0, n), without bias. `n` must be positive.
+  std::uint64_t below(std::uint64_t n);
+  /// Uniform in [0, 1).
+  double uniform();
+  /// Normal with mean 0 and deviation 1.
+  double normal();
+
+ private:
+  KeyStream stream_;
+};
+
+}  // namespace blindfl

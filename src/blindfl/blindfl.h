@@ -1,0 +1,37 @@
+#pragma once
+
+// What a user's program includes: the names of its everyday dialect, all in `blindfl::`.
+
+#include "blindfl/data/batches.h"
+#include "blindfl/data/synthetic.h"
+#include "blindfl/data/vertical_split.h"
+#include "blindfl/net/memory_channel.h"
+#include "blindfl/nn/bridge.h"
+#include "blindfl/nn/federated_module.h"
+#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/nn/matmul.h"
+#include "blindfl/nn/models.h"
+#include "blindfl/protocol/session.h"
+#include "blindfl/train/metrics.h"
+#include "blindfl/train/progress.h"
+#include "blindfl/train/trainer.h"
+
+namespace blindfl {
+
+using data::Batch;
+using data::Dataset;
+using nn::Family;
+using nn::FeatureShape;
+using nn::FederatedModule;
+using nn::FederatedOptimizer;
+using nn::FederatedParameter;
+using nn::GeneralizedLinear;
+using nn::MatMul;
+using nn::MatMulOptions;
+using nn::Mlp;
+using nn::SgdOptions;
+using protocol::Party;
+using protocol::Session;
+using protocol::SessionOptions;
+
+}  // namespace blindfl

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <vector>
+
+#include "blindfl/data/table.h"
+#include "blindfl/tensor/fixed_point.h"
+#include "blindfl/tensor/int_matrix.h"
+
+namespace blindfl::data {
+
+/// One party's rows, ready for the protocols: encoded once, not for every batch.
+struct Dataset {
+  IntMatrix features;
+  /// One for each row; empty at a party that has none.
+  std::vector<double> labels;
+};
+
+/// Encodes the features of a table and keeps its labels as they are.
+/// Throws DataError naming row and column of a value that `encoding` has no room for.
+[[nodiscard]] Dataset make_dataset(const Table& table, const FixedPoint& encoding);
+
+}  // namespace blindfl::data

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "blindfl/share/share_matrix.h"
+#include "blindfl/tensor/int_matrix.h"
+
+namespace blindfl::he {
+
+/// The public facts of a private product `X * M`, known to both parties before anything is sent.
+struct ProductSpec {
+  std::size_t rows = 0;   ///< of X, and of the result
+  std::size_t inner = 0;  ///< columns of X, rows of M
+  std::size_t cols = 0;   ///< of M, and of the result
+  std::uint64_t left_bound = 0;  ///< no value of X exceeds this in magnitude
+  int left_scale = 0;
+  int right_scale = 0;
+  /// Values of M, read as signed, fit in this many bits. 128: any element of the ring, as shares are.
+  int right_bits = 128;
+
+  [[nodiscard]] int result_scale() const { return left_scale + right_scale; }
+  [[nodiscard]] std::string describe() const;
+};
+
+/// How one scheme carries out one product. Both parties make it from the same spec and get the same plan, so each knows
+/// the exact size of every message before it arrives.
+class Plan {
+ public:
+  Plan(const Plan&) = delete;
+  Plan& operator=(const Plan&) = delete;
+  virtual ~Plan() = default;
+
+  [[nodiscard]] const ProductSpec& spec() const { return spec_; }
+
+  /// Bytes of the encrypted matrix, from the key's owner to the multiplier.
+  [[nodiscard]] virtual std::uint64_t operand_bytes() const = 0;
+  /// Bytes of the masked product, back to the key's owner.
+  [[nodiscard]] virtual std::uint64_t reply_bytes() const = 0;
+  /// Names the arrangement of the encrypted matrix: an operand made for one plan serves every plan with the same name.
+  [[nodiscard]] virtual std::string operand_layout() const = 0;
+
+ protected:
+  explicit Plan(const ProductSpec& spec) : spec_(spec) {}
+
+ private:
+  ProductSpec spec_;
+};
+
+/// Throws InvalidArgument, with the spec in the message, unless it describes a product that cannot overflow: positive
+/// dimensions, a left bound of at most 2^62, sizes that can be counted, and, where M is bounded, `X * M` below 2^127.
+void check_spec(const ProductSpec& spec);
+
+/// Throw InvalidArgument if an operand is not what the plan was made for.
+void check_left(const Plan& plan, const IntMatrix& x);
+void check_right(const Plan& plan, const ShareMatrix& m);
+
+}  // namespace blindfl::he

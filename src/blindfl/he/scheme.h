@@ -1,0 +1,109 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "blindfl/base/bytes.h"
+#include "blindfl/base/random.h"
+#include "blindfl/base/thread_pool.h"
+#include "blindfl/he/plan.h"
+
+// What a private product needs of an encryption scheme, and no more. Q owns the matrix M and the key, P owns X:
+//
+//   Q: KeyOwner                                P: Multiplier
+//     encrypt(M)         --- operand --->        load
+//                                                multiply_and_mask(X): keeps -R
+//     open: X M + R      <--- reply -----
+//
+// The classes are split by who may call them: only a KeyOwner holds a secret. Schemes implement the `do_...` functions;
+// what is common to all of them is checked here, in release builds too.
+
+namespace blindfl::he {
+
+/// The side that holds the secret key.
+class KeyOwner {
+ public:
+  KeyOwner() = default;
+  KeyOwner(const KeyOwner&) = delete;
+  KeyOwner& operator=(const KeyOwner&) = delete;
+  virtual ~KeyOwner() = default;
+
+  /// What the peer needs to multiply under this key: `Scheme::public_key_bytes()` bytes.
+  [[nodiscard]] virtual Bytes public_key() const = 0;
+
+  /// Writes `[[m]]` in the plan's layout, `plan.operand_bytes()` bytes.
+  /// Reveals: nothing but the shape to anyone without the key.
+  /// Throws InvalidArgument if `m` is not what the plan was made for.
+  void encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool, ByteSink& out) const;
+
+  /// Reads a reply of `plan.reply_bytes()` bytes and returns `X M + R`.
+  /// Throws ProtocolError if the bytes are not a reply under this key and plan.
+  [[nodiscard]] ShareMatrix open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const;
+
+ private:
+  virtual void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
+                          ByteSink& out) const = 0;
+  [[nodiscard]] virtual ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const = 0;
+};
+
+/// An encrypted matrix that passed every check, in the form its multiplier works with.
+class Operand {
+ public:
+  Operand() = default;
+  Operand(const Operand&) = delete;
+  Operand& operator=(const Operand&) = delete;
+  virtual ~Operand() = default;
+};
+
+/// The side that multiplies under the peer's public key.
+class Multiplier {
+ public:
+  Multiplier() = default;
+  Multiplier(const Multiplier&) = delete;
+  Multiplier& operator=(const Multiplier&) = delete;
+  virtual ~Multiplier() = default;
+
+  /// Reads an encrypted matrix of `plan.operand_bytes()` bytes.
+  /// Throws ProtocolError if the bytes are not an operand under the peer's key in this layout.
+  [[nodiscard]] std::unique_ptr<const Operand> load(const Plan& plan, ByteSource& in, ThreadPool& pool) const;
+
+  /// Writes `[[x M + R]]` for a fresh mask `R`, re-randomised, `plan.reply_bytes()` bytes, and returns `-R`.
+  /// `operand` must come from `load` of this multiplier with a plan of the same layout.
+  /// Reveals: to the key's owner, who decrypts it, a masked value and nothing about how it was computed.
+  /// Throws InvalidArgument if `x` is not what the plan was made for.
+  [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                              Random& random, ThreadPool& pool, ByteSink& reply) const;
+
+ private:
+  [[nodiscard]] virtual std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
+                                                               ThreadPool& pool) const = 0;
+  [[nodiscard]] virtual ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                                         Random& random, ThreadPool& pool, ByteSink& reply) const = 0;
+};
+
+/// A scheme with its parameters chosen and checked.
+class Scheme {
+ public:
+  Scheme() = default;
+  Scheme(const Scheme&) = delete;
+  Scheme& operator=(const Scheme&) = delete;
+  virtual ~Scheme() = default;
+
+  [[nodiscard]] virtual std::string_view name() const = 0;
+  /// Everything both parties must agree on, as text.
+  [[nodiscard]] virtual std::string parameters() const = 0;
+  [[nodiscard]] virtual std::uint64_t public_key_bytes() const = 0;
+
+  /// Throws InvalidArgument, with the reason, if the product could overflow or this scheme cannot carry it out.
+  [[nodiscard]] std::shared_ptr<const Plan> plan(const ProductSpec& spec) const;
+
+  [[nodiscard]] virtual std::unique_ptr<KeyOwner> generate_keys(Random& random) const = 0;
+  /// Throws ProtocolError if the bytes are not a public key of this scheme and these parameters.
+  [[nodiscard]] virtual std::unique_ptr<Multiplier> multiplier(ByteView public_key) const = 0;
+
+ private:
+  [[nodiscard]] virtual std::shared_ptr<const Plan> do_plan(const ProductSpec& spec) const = 0;
+};
+
+}  // namespace blindfl::he

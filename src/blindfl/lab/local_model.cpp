@@ -1,0 +1,71 @@
+#include "blindfl/lab/local_model.h"
+
+#include <cmath>
+
+#include "blindfl/data/batches.h"
+#include "blindfl/nn/bridge.h"
+
+namespace blindfl::lab {
+
+namespace {
+
+std::int64_t as_size(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+}  // namespace
+
+LocalModelImpl::LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs) {
+  const std::size_t width = hidden.empty() ? outputs : hidden.front();
+  // The deviation that the source layer starts with.
+  const double deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs));
+  weight = register_parameter("weight", deviation * torch::randn({as_size(inputs), as_size(width)}));
+  bias = register_parameter("bias", torch::zeros({as_size(width)}));
+  if (!hidden.empty()) top = register_module("top", nn::make_top(hidden, outputs));
+}
+
+torch::Tensor LocalModelImpl::forward(const torch::Tensor& features) {
+  const torch::Tensor z = torch::mm(features, weight) + bias;
+  return top.is_empty() ? z : top->forward(z);
+}
+
+torch::Tensor features_tensor(const data::Table& table) {
+  const auto rows = as_size(table.rows());
+  const auto cols = as_size(table.cols());
+  if (table.kind() == data::Table::Kind::kDense) {
+    const std::vector<float> values = table.to_dense();
+    return torch::tensor(values, torch::kFloat32).view({rows, cols});
+  }
+  std::vector<std::int64_t> places;
+  std::vector<float> values;
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    table.for_each_in_row(r, [&](std::size_t c, double v) {
+      places.push_back(as_size(r));
+      places.push_back(as_size(c));
+      values.push_back(static_cast<float>(v));
+    });
+  }
+  const torch::Tensor indices = torch::tensor(places, torch::kInt64).view({-1, 2}).t().contiguous();
+  return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32), {rows, cols}).coalesce();
+}
+
+void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options) {
+  const data::BatchOrder order(rows.rows(), options.batch, options.order_seed);
+  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(options.sgd.learning_rate)
+                                                       .momentum(options.sgd.momentum)
+                                                       .weight_decay(options.sgd.weight_decay));
+  for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
+    for (const auto& chosen : order.batches(epoch)) {
+      const data::Table batch = rows.select_rows(chosen);
+      const torch::Tensor labels = nn::to_tensor(batch.labels(), batch.rows(), 1).view({-1});
+      optimizer.zero_grad();
+      nn::loss(family, model->forward(features_tensor(batch)), labels).backward();
+      optimizer.step();
+    }
+  }
+}
+
+torch::Tensor score(LocalModel& model, const data::Table& rows) {
+  const torch::NoGradGuard no_grad;
+  return model->forward(features_tensor(rows));
+}
+
+}  // namespace blindfl::lab

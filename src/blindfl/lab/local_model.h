@@ -1,0 +1,39 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "blindfl/data/table.h"
+#include "blindfl/nn/models.h"
+#include "blindfl/train/trainer.h"
+
+namespace blindfl::lab {
+
+/// What federated models are measured against: plain libtorch on a table that one party has, or on all columns as if
+/// they lay side by side.
+class LocalModelImpl : public torch::nn::Module {
+ public:
+  /// No hidden layers make a generalised linear model, otherwise a multi-layer perceptron.
+  LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs);
+
+  /// `features` rows x inputs, dense or sparse.
+  torch::Tensor forward(const torch::Tensor& features);
+
+  torch::Tensor weight;  ///< inputs x first width, as the source layer has it
+  torch::Tensor bias;
+  torch::nn::Sequential top{nullptr};
+};
+TORCH_MODULE(LocalModel);
+
+/// All rows of a table as a tensor: sparse tables become sparse tensors.
+[[nodiscard]] torch::Tensor features_tensor(const data::Table& table);
+
+/// Trains with the same batches, in the same order, as `train::fit` does.
+void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options);
+
+/// The model's scores, a row for each row of the table.
+[[nodiscard]] torch::Tensor score(LocalModel& model, const data::Table& rows);
+
+}  // namespace blindfl::lab

@@ -1,0 +1,157 @@
+#include "blindfl/net/channel.h"
+
+#include <algorithm>
+#include <array>
+
+#include "blindfl/base/crc32c.h"
+#include "blindfl/base/error.h"
+
+namespace blindfl::net {
+
+namespace {
+
+// Gathers small writes, so that the link sees few pieces, and checks that the message keeps its promised size.
+class FrameSink final : public ByteSink {
+ public:
+  static constexpr std::size_t kPiece = std::size_t{1} << 16;
+
+  FrameSink(Channel& channel, const Message& message, std::uint32_t checksum)
+      : channel_(channel), message_(message), left_(message.size), checksum_(checksum) {}
+
+  void write(ByteView bytes) override {
+    require<InvalidArgument>(bytes.size() <= left_, "a ", name_of(message_.step), " message is longer than the ",
+                             message_.size, " bytes promised");
+    left_ -= bytes.size();
+    checksum_ = crc32c(bytes, checksum_);
+    if (piece_.size() + bytes.size() > kPiece) flush();
+    if (bytes.size() > kPiece) {
+      channel_.write_raw(bytes);
+    } else {
+      piece_.insert(piece_.end(), bytes.begin(), bytes.end());
+    }
+  }
+
+  void finish() {
+    require<InvalidArgument>(left_ == 0, "a ", name_of(message_.step), " message is shorter than the ", message_.size,
+                             " bytes promised");
+    const auto trailer = std::as_bytes(std::span(&checksum_, 1));
+    piece_.insert(piece_.end(), trailer.begin(), trailer.end());
+    flush();
+  }
+
+ private:
+  void flush() {
+    if (!piece_.empty()) channel_.write_raw(piece_);
+    piece_.clear();
+  }
+
+  Channel& channel_;
+  const Message& message_;
+  std::uint64_t left_;
+  std::uint32_t checksum_;
+  Bytes piece_;
+};
+
+class FrameSource final : public ByteSource {
+ public:
+  FrameSource(Channel& channel, const Message& message, std::uint32_t checksum)
+      : channel_(channel), message_(message), left_(message.size), checksum_(checksum) {}
+
+  void read(std::span<std::byte> out) override {
+    require<ProtocolError>(out.size() <= left_, "a ", name_of(message_.step), " message ends too early");
+    channel_.read_raw(out);
+    left_ -= out.size();
+    checksum_ = crc32c(out, checksum_);
+  }
+  [[nodiscard]] std::uint64_t remaining() const override { return left_; }
+
+  void finish() {
+    require<ProtocolError>(left_ == 0, "a ", name_of(message_.step), " message has ", left_, " bytes too many");
+    std::uint32_t arrived = 0;
+    channel_.read_raw(std::as_writable_bytes(std::span(&arrived, 1)));
+    require<ProtocolError>(arrived == checksum_, "a ", name_of(message_.step), " message was damaged on the way");
+  }
+
+ private:
+  Channel& channel_;
+  const Message& message_;
+  std::uint64_t left_;
+  std::uint32_t checksum_;
+};
+
+void count(Traffic& traffic, std::uint64_t bytes) {
+  ++traffic.messages;
+  traffic.bytes += bytes;
+}
+
+}  // namespace
+
+void Channel::send(const Message& message, const std::function<void(ByteSink&)>& body) {
+  try {
+    send_frame(message, body);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Channel::send_frame(const Message& message, const std::function<void(ByteSink&)>& body) {
+  const auto header = encode_header({message, next_sent_++});
+  write_raw(header);
+  FrameSink sink(*this, message, header_checksum(header));
+  body(sink);
+  sink.finish();
+  count(sent_[message.step], message.size);
+}
+
+void Channel::send(const Message& message, ByteView payload) {
+  send(message, [&](ByteSink& out) { out.write(payload); });
+}
+
+void Channel::receive(const Message& expected, const std::function<void(ByteSource&)>& body) {
+  try {
+    receive_frame(expected, body);
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+void Channel::receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body) {
+  FrameHeaderBytes bytes;
+  read_raw(bytes);
+  const FrameHeader header = decode_header(bytes);
+  const Message& arrived = header.message;
+  require<ProtocolError>(header.sequence == next_received_, "message number ", header.sequence, " arrived in place of ",
+                         next_received_);
+  require<ProtocolError>(arrived.step == expected.step && arrived.layer == expected.layer, "expected a ",
+                         name_of(expected.step), " message of layer ", expected.layer, ", but a ", name_of(arrived.step),
+                         " message of layer ", arrived.layer, " arrived");
+  require<ProtocolError>(arrived.size == expected.size, "a ", name_of(expected.step), " message of layer ",
+                         expected.layer, " has ", arrived.size, " bytes, expected ", expected.size);
+  ++next_received_;
+  FrameSource source(*this, expected, header_checksum(bytes));
+  body(source);
+  source.finish();
+  count(received_[expected.step], expected.size);
+}
+
+Bytes Channel::receive(const Message& expected) {
+  Bytes payload;
+  receive(expected, [&](ByteSource& in) {
+    payload.resize(expected.size);
+    in.read(payload);
+  });
+  return payload;
+}
+
+Traffic total(const std::map<Step, Traffic>& traffic) {
+  Traffic sum;
+  for (const auto& [step, t] : traffic) {
+    sum.messages += t.messages;
+    sum.bytes += t.bytes;
+  }
+  return sum;
+}
+
+}  // namespace blindfl::net

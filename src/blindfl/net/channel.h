@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
+
+#include "blindfl/base/bytes.h"
+#include "blindfl/net/frame.h"
+
+namespace blindfl::net {
+
+/// Messages and payload bytes that went one way.
+struct Traffic {
+  std::uint64_t messages = 0;
+  std::uint64_t bytes = 0;
+
+  bool operator==(const Traffic&) const = default;
+};
+
+/// A link to one peer that carries typed messages in order.
+///
+/// Contract: both sides name the step, the layer and the size of the next message before it travels; anything else that
+/// arrives is an error. One thread may send while another receives. `send` may wait for the peer once more than
+/// `send_capacity()` bytes are under way: to send and receive large messages at the same time, use two threads. After
+/// an error the channel is closed, so that the peer learns of it too.
+class Channel {
+ public:
+  Channel() = default;
+  Channel(const Channel&) = delete;
+  Channel& operator=(const Channel&) = delete;
+  virtual ~Channel() = default;
+
+  /// Sends what `body` writes, which must be `message.size` bytes. Pieces travel while `body` still works.
+  /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes.
+  void send(const Message& message, const std::function<void(ByteSink&)>& body);
+  void send(const Message& message, ByteView payload);
+
+  /// Takes the next message, which must be `expected`, and lets `body` read it; `body` must read all of it. What `body`
+  /// read is known to be intact only when this returns.
+  /// Throws ProtocolError if another message arrives or it was damaged, TransportError if the link is closed.
+  void receive(const Message& expected, const std::function<void(ByteSource&)>& body);
+  [[nodiscard]] Bytes receive(const Message& expected);
+
+  /// Traffic per step so far. Read the one from the sending thread, the other from the receiving one.
+  [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
+  [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
+
+  /// Ends the link: both sides' pending and later calls throw TransportError. Any thread; harmless the second time.
+  virtual void close() = 0;
+  /// Bytes that `send` takes without waiting for the peer to receive.
+  [[nodiscard]] virtual std::uint64_t send_capacity() const = 0;
+
+  /// The raw stream below the frames, for channels that wrap another. Both throw TransportError if the link is closed;
+  /// `read_raw` fills `out` completely.
+  virtual void write_raw(ByteView bytes) = 0;
+  virtual void read_raw(std::span<std::byte> out) = 0;
+
+ private:
+  void send_frame(const Message& message, const std::function<void(ByteSink&)>& body);
+  void receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body);
+
+  std::uint64_t next_sent_ = 0;
+  std::uint64_t next_received_ = 0;
+  std::map<Step, Traffic> sent_;
+  std::map<Step, Traffic> received_;
+};
+
+/// Sum over all steps.
+[[nodiscard]] Traffic total(const std::map<Step, Traffic>& traffic);
+
+}  // namespace blindfl::net

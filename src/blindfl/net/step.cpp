@@ -1,0 +1,45 @@
+#include "blindfl/net/step.h"
+
+#include <algorithm>
+#include <array>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::net {
+
+namespace {
+
+constexpr std::array kSteps = {
+    StepInfo{Step::kPublicKey, "public key", "the sender's public key", "nothing"},
+    StepInfo{Step::kForwardOperand, "forward operand",
+             "the sender's piece of the receiver's weights, encrypted under the sender's key", "the layer's shape"},
+    StepInfo{Step::kForwardProduct, "forward product",
+             "sender's features times receiver's matrix, plus a mask, encrypted under the receiver's key",
+             "a uniformly random share"},
+    StepInfo{Step::kOutputShare, "output share", "A's share of Z, rounded", "Z, rounded, to B"},
+    StepInfo{Step::kDerivativeOperand, "derivative operand", "dZ, encrypted under B's key", "the batch's shape"},
+    StepInfo{Step::kGradientProduct, "gradient product",
+             "A's features transposed times dZ, plus a mask, encrypted under B's key", "a uniformly random share"},
+};
+
+const StepInfo* find(Step step) {
+  const auto* const found = std::ranges::find(kSteps, step, &StepInfo::step);
+  return found == kSteps.end() ? nullptr : found;
+}
+
+}  // namespace
+
+std::span<const StepInfo> all_steps() { return kSteps; }
+
+const StepInfo& describe(Step step) {
+  const StepInfo* info = find(step);
+  require<InvalidArgument>(info != nullptr, "there is no step number ", static_cast<unsigned>(step));
+  return *info;
+}
+
+std::string_view name_of(Step step) {
+  const StepInfo* info = find(step);
+  return info != nullptr ? info->name : "unknown";
+}
+
+}  // namespace blindfl::net

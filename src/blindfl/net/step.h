@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace blindfl::net {
+
+/// Every kind of message there is. Numbers are part of the wire format: never reuse one.
+enum class Step : std::uint16_t {
+  kPublicKey = 1,
+  kForwardOperand = 10,
+  kForwardProduct = 11,
+  kOutputShare = 12,
+  kDerivativeOperand = 13,
+  kGradientProduct = 14,
+};
+
+/// What a message of a step is, in words for ledgers, reports and reviewers.
+struct StepInfo {
+  Step step;
+  std::string_view name;
+  std::string_view contains;
+  std::string_view reveals;  ///< to its receiver; nobody else can read any of it
+};
+
+/// All steps, in the order of their numbers.
+[[nodiscard]] std::span<const StepInfo> all_steps();
+
+/// Throws InvalidArgument if there is no such step.
+[[nodiscard]] const StepInfo& describe(Step step);
+
+/// The step's name, or "unknown" for a number that is not a step: for errors about what a peer sent.
+[[nodiscard]] std::string_view name_of(Step step);
+
+}  // namespace blindfl::net

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <span>
+#include <vector>
+
+#include "blindfl/data/batches.h"
+
+namespace blindfl::nn {
+
+/// A matrix of reals, row by row, as a float tensor.
+[[nodiscard]] torch::Tensor to_tensor(std::span<const double> values, std::size_t rows, std::size_t cols);
+
+/// The values of a tensor, row by row.
+[[nodiscard]] std::vector<double> to_vector(const torch::Tensor& tensor);
+
+/// A batch's labels as a float vector: empty at A.
+[[nodiscard]] torch::Tensor labels_tensor(const data::Batch& batch);
+
+}  // namespace blindfl::nn

@@ -1,0 +1,77 @@
+#include "blindfl/nn/matmul.h"
+
+#include <ostream>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
+  protocol::MatMulSpec spec;
+  spec.name = options.name;
+  spec.in_a = shape.in_a;
+  spec.in_b = shape.in_b;
+  spec.out = out;
+  spec.batch = shape.batch;
+  spec.features_a = shape.features_a;
+  spec.features_b = shape.features_b;
+  spec.derivative = options.derivative;
+  spec.largest_weight = options.largest_weight;
+  spec.output_scale = options.output_scale;
+  spec.initial_deviation = options.initial_deviation;
+  return spec;
+}
+
+}  // namespace
+
+// Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
+class MatMulImpl::Source final : public SourceLayer {
+ public:
+  Source(protocol::Session& session, const protocol::MatMulSpec& spec, std::uint64_t seed)
+      : layer(std::make_shared<protocol::MatMul>(session, spec, seed)),
+        weight_a(layer, protocol::Party::kA),
+        weight_b(layer, protocol::Party::kB) {}
+
+  void backward(const IntMatrix& features, const protocol::Derivative& derivative) override {
+    const protocol::MatMulGradients gradients = layer->backward(features, derivative);
+    weight_a.accumulate_grad(gradients.weight_a);
+    weight_b.accumulate_grad(gradients.weight_b);
+  }
+
+  std::shared_ptr<protocol::MatMul> layer;
+  FederatedParameter weight_a;
+  FederatedParameter weight_b;
+};
+
+MatMulImpl::MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out,
+                       const MatMulOptions& options)
+    : source_(std::make_shared<Source>(session, make_spec(shape, out, options),
+                                       options.seed.value_or(session.random().next_u64()))) {
+  register_federated(source_->weight_a);
+  register_federated(source_->weight_b);
+}
+
+SourceOutput MatMulImpl::shares(const data::Batch& batch) {
+  protocol::MatMul& layer = *source_->layer;
+  const protocol::MatMulSpec& spec = layer.params().spec();
+  SourceOutput output;
+  output.share = layer.forward(batch.features);
+  output.rows = batch.rows;
+  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative, spec.batch};
+  output.parts = {{source_, batch.features}};
+  return output;
+}
+
+torch::Tensor MatMulImpl::forward(const data::Batch& batch) { return open(shares(batch)); }
+
+FederatedParameter MatMulImpl::weight_a() const { return source_->weight_a; }
+FederatedParameter MatMulImpl::weight_b() const { return source_->weight_b; }
+
+void MatMulImpl::pretty_print(std::ostream& stream) const {
+  const protocol::MatMulSpec& spec = source_->layer->params().spec();
+  stream << "blindfl::MatMul(in_a=" << spec.in_a << ", in_b=" << spec.in_b << ", out=" << spec.out << ")";
+}
+
+}  // namespace blindfl::nn

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+
+#include "blindfl/data/batches.h"
+#include "blindfl/nn/federated_module.h"
+#include "blindfl/nn/source_output.h"
+
+namespace blindfl::nn {
+
+/// The public shape of both parties' features.
+struct FeatureShape {
+  std::size_t in_a = 0;
+  std::size_t in_b = 0;
+  std::size_t batch = 128;
+  FixedPointSpec features_a{};
+  FixedPointSpec features_b{};
+};
+
+struct MatMulOptions {
+  std::string name = "matmul";
+  FixedPointSpec derivative = protocol::MatMulSpec{}.derivative;
+  double largest_weight = protocol::MatMulSpec{}.largest_weight;
+  int output_scale = protocol::MatMulSpec{}.output_scale;
+  double initial_deviation = 0.0;  ///< 0: as torch's Linear
+  /// For this party's initial pieces; private, and different at the two parties. Without one: fresh randomness.
+  std::optional<std::uint64_t> seed = std::nullopt;
+};
+
+/// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.
+class MatMulImpl : public FederatedModule {
+ public:
+  /// Throws InvalidArgument if the layer could overflow. Both parties must pass the same shape and options but the seed.
+  MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out, const MatMulOptions& options = {});
+
+  /// At B: Z, rows x OUT. At A: 0 x OUT. Both with a gradient function.
+  torch::Tensor forward(const data::Batch& batch);
+
+  /// This party's share of the output, for adding to other layers' before it is opened.
+  [[nodiscard]] SourceOutput shares(const data::Batch& batch);
+
+  [[nodiscard]] FederatedParameter weight_a() const;
+  [[nodiscard]] FederatedParameter weight_b() const;
+
+  void pretty_print(std::ostream& stream) const override;
+
+ private:
+  class Source;
+  std::shared_ptr<Source> source_;
+};
+TORCH_MODULE(MatMul);
+
+}  // namespace blindfl::nn

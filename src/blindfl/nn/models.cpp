@@ -1,0 +1,70 @@
+#include "blindfl/nn/models.h"
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+std::int64_t as_size(std::size_t n) { return static_cast<std::int64_t>(n); }
+
+std::size_t first_width(const std::vector<std::size_t>& hidden) {
+  require<InvalidArgument>(!hidden.empty(), "a multi-layer perceptron needs at least one hidden layer");
+  return hidden.front();
+}
+
+}  // namespace
+
+torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels) {
+  namespace F = torch::nn::functional;
+  switch (family) {
+    case Family::kLogistic:
+      return F::binary_cross_entropy_with_logits(scores.view({-1}), labels);
+    case Family::kMultinomial:
+      return F::cross_entropy(scores, labels.to(torch::kLong));
+    case Family::kLinear:
+      return 0.5 * F::mse_loss(scores.view({-1}), labels);
+    case Family::kPoisson:
+      return F::poisson_nll_loss(scores.view({-1}), labels, F::PoissonNLLLossFuncOptions().log_input(true));
+  }
+  fail<InvalidArgument>("loss: there is no such family");
+}
+
+torch::Tensor predictions(Family family, const torch::Tensor& scores) {
+  switch (family) {
+    case Family::kLogistic:
+      return torch::sigmoid(scores);
+    case Family::kMultinomial:
+      return torch::softmax(scores, 1);
+    case Family::kLinear:
+      return scores;
+    case Family::kPoisson:
+      return torch::exp(scores);
+  }
+  fail<InvalidArgument>("predictions: there is no such family");
+}
+
+GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape,
+                                             std::size_t outputs, const MatMulOptions& options)
+    : source(register_module("source", MatMul(session, shape, outputs, options))),
+      bias(register_parameter("bias", torch::zeros({as_size(outputs)}))) {}
+
+torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs) {
+  torch::nn::Sequential top;
+  for (std::size_t i = 0; i < hidden.size(); ++i) {
+    const std::size_t next = i + 1 < hidden.size() ? hidden[i + 1] : outputs;
+    top->push_back(torch::nn::ReLU());
+    top->push_back(torch::nn::Linear(as_size(hidden[i]), as_size(next)));
+  }
+  return top;
+}
+
+MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
+                 std::size_t outputs, const MatMulOptions& options)
+    : source(register_module("source", MatMul(session, shape, first_width(hidden), options))),
+      bias(register_parameter("bias", torch::zeros({as_size(first_width(hidden))}))),
+      top(register_module("top", make_top(hidden, outputs))) {}
+
+torch::Tensor MlpImpl::forward(const data::Batch& batch) { return top->forward(source(batch) + bias); }
+
+}  // namespace blindfl::nn

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "blindfl/nn/matmul.h"
+
+namespace blindfl::nn {
+
+/// What a model's scores mean: which loss they are trained with, and how they become predictions.
+enum class Family {
+  kLogistic,     ///< one score, labels 0 and 1
+  kMultinomial,  ///< one score per class, labels 0, 1, 2, ...
+  kLinear,       ///< one score, real labels, half the squared error
+  kPoisson,      ///< one score, the logarithm of the expected count
+};
+
+/// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose `backward()`
+/// works all the same.
+[[nodiscard]] torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels);
+
+/// Probabilities (one column per class, or of label 1), expected values or expected counts.
+[[nodiscard]] torch::Tensor predictions(Family family, const torch::Tensor& scores);
+
+/// Logistic, multinomial logistic, linear and Poisson regression: `X_A W_A + X_B W_B + bias`.
+class GeneralizedLinearImpl : public FederatedModule {
+ public:
+  /// `outputs` is the number of classes for kMultinomial, 1 otherwise.
+  GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs = 1,
+                        const MatMulOptions& options = {});
+  torch::Tensor forward(const data::Batch& batch) { return source(batch) + bias; }
+
+  MatMul source;
+  torch::Tensor bias;
+};
+TORCH_MODULE(GeneralizedLinear);
+
+/// A multi-layer perceptron of any depth. Its first layer is the source layer; what follows is B's own.
+class MlpImpl : public FederatedModule {
+ public:
+  /// `hidden` are the widths of the hidden layers, at least one, each followed by ReLU.
+  MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
+          std::size_t outputs, const MatMulOptions& options = {});
+  torch::Tensor forward(const data::Batch& batch);
+
+  MatMul source;
+  torch::Tensor bias;
+  torch::nn::Sequential top;
+};
+TORCH_MODULE(Mlp);
+
+/// The layers after a source layer of width hidden[0]: ReLU and Linear in turn. Also what a plain model of the same shape
+/// has after its first layer.
+[[nodiscard]] torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs);
+
+}  // namespace blindfl::nn

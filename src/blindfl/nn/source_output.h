@@ -1,0 +1,53 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <vector>
+
+#include "blindfl/protocol/output.h"
+
+namespace blindfl::nn {
+
+/// A layer that turns both parties' features into shares of an output, and can go back.
+class SourceLayer {
+ public:
+  SourceLayer() = default;
+  SourceLayer(const SourceLayer&) = delete;
+  SourceLayer& operator=(const SourceLayer&) = delete;
+  virtual ~SourceLayer() = default;
+
+  /// Takes part in the backward pass for the features of one forward pass, and keeps the gradients.
+  virtual void backward(const IntMatrix& features, const protocol::Derivative& derivative) = 0;
+};
+
+/// This party's share of what one source layer, or the sum of several, made of a batch: not yet opened.
+struct SourceOutput {
+  struct Part {
+    std::shared_ptr<SourceLayer> layer;
+    IntMatrix features;
+  };
+  /// How the output is opened and its derivative taken; layers that are added up must agree.
+  struct Opening {
+    protocol::Session* session = nullptr;
+    std::uint32_t layer = 0;
+    int scale = 0;
+    FixedPointSpec derivative;
+    std::size_t batch = 0;  ///< derivatives are multiplied by this: the loss is a mean, the protocol's a sum
+  };
+
+  protocol::OutputShare share;
+  std::size_t rows = 0;  ///< rows with data; what follows is padding
+  Opening opening;
+  std::vector<Part> parts;
+
+  /// The sum, to be opened once. Throws InvalidArgument if the two cannot be opened together.
+  friend SourceOutput operator+(const SourceOutput& a, const SourceOutput& b);
+};
+
+/// Opens an output to B. At B: Z, `rows` x OUT, with a gradient function; at A: an empty tensor, 0 x OUT, with one too,
+/// so that both parties' `backward()` walk through the same protocol step.
+/// Reveals: Z, rounded, to B.
+[[nodiscard]] torch::Tensor open(const SourceOutput& output);
+
+}  // namespace blindfl::nn

@@ -1,0 +1,92 @@
+#include "blindfl/protocol/matmul_params.h"
+
+#include <algorithm>
+#include <cmath>
+#include <sstream>
+
+#include "blindfl/base/error.h"
+#include "blindfl/share/products.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+constexpr int kBothParties = 1;  // bits that the sum of two equally large parts may add
+
+}  // namespace
+
+MatMulParams::MatMulParams(const MatMulSpec& spec)
+    : spec_(spec),
+      features_a_(spec.features_a),
+      features_b_(spec.features_b),
+      derivative_(spec.derivative),
+      initial_deviation_(spec.initial_deviation),
+      product_scale_(std::max(spec.features_a.scale, spec.features_b.scale) + spec.weight_scale) {
+  require<InvalidArgument>(spec.out > 0 && spec.batch > 0 && spec.in_a + spec.in_b > 0, where(),
+                           ": a layer needs inputs, outputs and rows");
+  require<InvalidArgument>(spec.weight_scale >= 0 && spec.weight_scale <= FixedPoint::kMaxScale &&
+                               spec.gradient_scale >= 0 && spec.gradient_scale <= FixedPoint::kMaxScale,
+                           where(), ": weights and gradients take between 0 and ", FixedPoint::kMaxScale,
+                           " fractional bits");
+  require<InvalidArgument>(spec.output_scale >= 0 && spec.output_scale <= product_scale_, where(),
+                           ": Z cannot be opened at ", spec.output_scale, " fractional bits, it has ", product_scale_);
+  require<InvalidArgument>(std::isfinite(spec.largest_weight) && spec.largest_weight > 0 &&
+                               spec.largest_weight <= 0x1p40,
+                           where(), ": the largest weight must be positive and at most 2^40");
+  require<InvalidArgument>(std::isfinite(spec.initial_deviation) && spec.initial_deviation >= 0 &&
+                               spec.initial_deviation <= spec.largest_weight,
+                           where(), ": the initial deviation must be between 0 and the largest weight");
+  if (initial_deviation_ == 0) initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(spec.in_a + spec.in_b));
+
+  const auto weight_bound = static_cast<UInt128>(std::ceil(std::ldexp(spec.largest_weight, spec.weight_scale)));
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (in(party) == 0) continue;
+    const FixedPoint& x = features(party);
+    const int lifted = product_scale_ - spec.weight_scale - x.scale();
+    output_bits_ = std::max(output_bits_, product_bits(in(party), x.bound(), weight_bound) + lifted + kBothParties);
+
+    const int raw = product_bits(spec.batch, x.bound(), derivative_.bound());
+    require<InvalidArgument>(raw <= kMaxRescaleBits, where(), ": gradients of ", raw, " bits at scale ",
+                             x.scale() + derivative_.scale(), " could overflow; at most ", kMaxRescaleBits,
+                             " bits are safe. Lower the scale or range of features or derivative");
+    gradient_bits_ = std::max(gradient_bits_, raw + spec.gradient_scale - x.scale() - derivative_.scale());
+  }
+  require<InvalidArgument>(output_bits_ <= kMaxRescaleBits, where(), ": outputs of ", output_bits_, " bits at scale ",
+                           product_scale_, " could overflow; at most ", kMaxRescaleBits,
+                           " bits are safe. Lower the scale or range of features or weights");
+}
+
+std::string MatMulParams::where() const {
+  std::ostringstream text;
+  text << "layer '" << spec_.name << "' (in_a " << spec_.in_a << ", in_b " << spec_.in_b << ", out " << spec_.out
+       << ", batch " << spec_.batch << ")";
+  return text.str();
+}
+
+void MatMulParams::check_rows(std::size_t rows) const {
+  require<InvalidArgument>(rows > 0 && rows <= spec_.batch, where(), ": a batch of ", rows, " rows");
+}
+
+he::ProductSpec MatMulParams::forward(Party party, std::size_t rows) const {
+  check_rows(rows);
+  return {.rows = rows,
+          .inner = in(party),
+          .cols = spec_.out,
+          .left_bound = features(party).bound(),
+          .left_scale = features(party).scale(),
+          .right_scale = spec_.weight_scale,
+          .right_bits = 128};
+}
+
+he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {
+  check_rows(rows);
+  return {.rows = in(party),
+          .inner = rows,
+          .cols = spec_.out,
+          .left_bound = features(party).bound(),
+          .left_scale = features(party).scale(),
+          .right_scale = derivative_.scale(),
+          .right_bits = bit_length(derivative_.bound()) + 1};
+}
+
+}  // namespace blindfl::protocol

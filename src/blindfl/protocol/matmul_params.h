@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "blindfl/he/plan.h"
+#include "blindfl/protocol/session.h"
+#include "blindfl/tensor/fixed_point.h"
+
+namespace blindfl::protocol {
+
+/// What a user asks of a MatMul layer. All of it is public: both parties must say the same.
+struct MatMulSpec {
+  std::string name = "matmul";  ///< for error messages
+  std::size_t in_a = 0;         ///< A's features; 0 if A has none in this layer
+  std::size_t in_b = 0;
+  std::size_t out = 0;
+  std::size_t batch = 0;  ///< the most rows a batch may have
+  FixedPointSpec features_a{};
+  FixedPointSpec features_b{};
+  /// Of the derivative of the summed loss by Z. Exceeding its range is an error at B unless it clips.
+  FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
+  int weight_scale = 32;
+  double largest_weight = 1024.0;  ///< assumed of trained weights; it sizes what must not overflow
+  int gradient_scale = 32;         ///< of gradients and momentum
+  int output_scale = 16;           ///< Z is opened at this many fractional bits and no more
+  /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 (in_a + in_b)), as torch's Linear has it.
+  double initial_deviation = 0.0;
+};
+
+/// A MatMul layer that cannot overflow: every bound computed, every product's spec made.
+class MatMulParams {
+ public:
+  /// Throws InvalidArgument, with layer, shape and scale in the message, if a shape is empty, a bound is out of range,
+  /// or a value could outgrow what a share can be rescaled with.
+  explicit MatMulParams(const MatMulSpec& spec);
+
+  [[nodiscard]] const MatMulSpec& spec() const { return spec_; }
+  [[nodiscard]] std::size_t in(Party party) const { return party == Party::kA ? spec_.in_a : spec_.in_b; }
+  [[nodiscard]] const FixedPoint& features(Party party) const {
+    return party == Party::kA ? features_a_ : features_b_;
+  }
+  [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
+  [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
+
+  /// Scale of Z before it is rounded: both parties' parts are brought to it.
+  [[nodiscard]] int product_scale() const { return product_scale_; }
+  /// Bits of the largest Z at that scale.
+  [[nodiscard]] int output_bits() const { return output_bits_; }
+  /// Bits of the largest gradient at `gradient_scale`.
+  [[nodiscard]] int gradient_bits() const { return gradient_bits_; }
+
+  /// `X_P V_P` for a batch of `rows` rows.
+  [[nodiscard]] he::ProductSpec forward(Party party, std::size_t rows) const;
+  /// `X_P^T dZ` for a batch of `rows` rows.
+  [[nodiscard]] he::ProductSpec backward(Party party, std::size_t rows) const;
+
+ private:
+  [[nodiscard]] std::string where() const;
+  void check_rows(std::size_t rows) const;
+
+  MatMulSpec spec_;
+  FixedPoint features_a_;
+  FixedPoint features_b_;
+  FixedPoint derivative_;
+  double initial_deviation_;
+  int product_scale_;
+  int output_bits_ = 0;
+  int gradient_bits_ = 0;
+};
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,55 @@
+#include "blindfl/protocol/output.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/tensor/int_matrix.h"
+
+namespace blindfl::protocol {
+
+OutputShare operator+(const OutputShare& a, const OutputShare& b) {
+  const int scale = std::max(a.share.scale(), b.share.scale());
+  const auto bits_at = [&](const OutputShare& o) { return o.bits + scale - o.share.scale(); };
+  return {rescale(a.share, scale) + rescale(b.share, scale), std::max(bits_at(a), bits_at(b)) + 1};
+}
+
+ShareMatrix round_output(const OutputShare& output, int scale) {
+  constexpr int kOpenedBits = 62;  // Z travels modulo 2^64, signed, with room for the rounding
+  const int bits_after = output.bits + scale - output.share.scale();
+  require<InvalidArgument>(output.bits <= kMaxRescaleBits && bits_after <= kOpenedBits, "opening an output of ",
+                           output.bits, " bits at scale ", output.share.scale(), " to ", scale,
+                           " fractional bits could overflow; lower the scale or range of features or weights");
+  return rescale(output.share, scale);
+}
+
+std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const ShareMatrix& rounded) {
+  const auto mine = rounded.values();
+  std::vector<std::uint64_t> low(mine.size());
+  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t)};
+  // Z itself is small, so the low half of a share is enough, and the high half need not travel.
+  if (session.party() == Party::kA) {
+    std::ranges::transform(mine, low.begin(), low64);
+    session.channel().send(message, std::as_bytes(std::span(low)));
+    return std::nullopt;
+  }
+  session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(low))); });
+  std::vector<double> z(low.size());
+  std::ranges::transform(low, mine, z.begin(), [&](std::uint64_t theirs, UInt128 own) {
+    return std::ldexp(static_cast<double>(static_cast<std::int64_t>(theirs + low64(own))), -rounded.scale());
+  });
+  return z;
+}
+
+Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::size_t cols,
+                             std::span<const double> dz) {
+  require<InvalidArgument>(cols > 0 && dz.size() % cols == 0 && dz.size() / cols <= rows, "a derivative of ", dz.size(),
+                           " values does not make at most ", rows, " rows of ", cols);
+  std::vector<double> padded(dz.begin(), dz.end());
+  padded.resize(rows * cols);
+  return {rows, encode_dense(encoding, rows, cols, padded)};
+}
+
+Derivative absent_derivative(std::size_t rows) { return {rows, std::nullopt}; }
+
+}  // namespace blindfl::protocol

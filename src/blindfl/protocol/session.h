@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "blindfl/base/random.h"
+#include "blindfl/base/thread_pool.h"
+#include "blindfl/he/scheme.h"
+#include "blindfl/net/channel.h"
+
+namespace blindfl::protocol {
+
+/// A holds features; B holds features and the labels.
+enum class Party { kA, kB };
+
+[[nodiscard]] constexpr Party peer_of(Party party) { return party == Party::kA ? Party::kB : Party::kA; }
+
+struct SessionOptions {
+  std::size_t threads = 1;  ///< for this party's own computing, the caller's thread included
+};
+
+/// One party's side of a joint computation with one peer: its role, its keys, the peer's public key, its randomness.
+class Session {
+ public:
+  /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
+  /// outlive the session.
+  /// Throws ProtocolError if what the peer sends is not a public key of this scheme.
+  Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {});
+
+  [[nodiscard]] Party party() const { return party_; }
+  [[nodiscard]] net::Channel& channel() { return channel_; }
+  [[nodiscard]] const he::Scheme& scheme() const { return scheme_; }
+  /// This party's own keys.
+  [[nodiscard]] const he::KeyOwner& key_owner() const { return *key_owner_; }
+  /// Computes under the peer's public key.
+  [[nodiscard]] const he::Multiplier& peer_multiplier() const { return *peer_multiplier_; }
+  [[nodiscard]] Random& random() { return random_; }
+  [[nodiscard]] ThreadPool& pool() { return pool_; }
+
+  /// A number for a new layer or opening: both parties create them in the same order, and so agree.
+  [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
+
+  /// Sends `bytes` bytes through `send` and receives through `receive`: one after the other where the channel takes that
+  /// much without waiting for the peer, at the same time where it does not, so that two parties cannot block each other.
+  void exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive);
+
+ private:
+  Party party_;
+  net::Channel& channel_;
+  const he::Scheme& scheme_;
+  Random random_;
+  ThreadPool pool_;
+  std::unique_ptr<he::KeyOwner> key_owner_;
+  std::unique_ptr<he::Multiplier> peer_multiplier_;
+  std::uint32_t next_layer_ = 0;
+};
+
+}  // namespace blindfl::protocol

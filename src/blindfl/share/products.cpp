@@ -1,0 +1,89 @@
+#include "blindfl/share/products.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl {
+
+namespace {
+
+// out += x * m over columns. A signed 64-bit factor needs two word products: the sign is put right by one subtraction.
+inline void add_scaled(std::span<UInt128> out, std::int64_t x, std::span<const UInt128> m) {
+  const auto unsigned_x = static_cast<std::uint64_t>(x);
+  const std::uint64_t negative = x < 0 ? ~std::uint64_t{0} : 0;
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    const std::uint64_t low = low64(m[c]);
+    const std::uint64_t carry_up = unsigned_x * high64(m[c]) - (low & negative);
+    out[c] += static_cast<UInt128>(unsigned_x) * low + (static_cast<UInt128>(carry_up) << 64);
+  }
+}
+
+constexpr std::size_t kGrain = 4096;  // ring multiplications worth handing to another thread
+
+std::size_t grain_of(std::size_t work, std::size_t pieces) {
+  return std::max<std::size_t>(1, kGrain / std::max<std::size_t>(1, work / std::max<std::size_t>(1, pieces)));
+}
+
+}  // namespace
+
+ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
+  require<InvalidArgument>(x.cols() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " and ", m.rows(), " x ",
+                           m.cols(), ": the inner dimensions differ");
+  ShareMatrix out(x.rows(), m.cols(), x.scale() + m.scale());
+  pool.parallel_for(x.rows(), grain_of(x.stored() * m.cols(), x.rows()), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(r), v, m.row(c)); });
+    }
+  });
+  return out;
+}
+
+ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
+  require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ",
+                           m.rows(), " x ", m.cols(), ": the inner dimensions differ");
+  ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale());
+  // Rows of x scatter over all of `out`, so threads share out its columns instead.
+  pool.parallel_for(m.cols(), grain_of(x.stored() * m.cols(), m.cols()), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const auto from = m.row(r).subspan(begin, end - begin);
+      x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
+        add_scaled(out.row(c).subspan(begin, end - begin), v, from);
+      });
+    }
+  });
+  return out;
+}
+
+ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m) {
+  ThreadPool one;
+  return multiply(x, m, one);
+}
+
+ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m) {
+  ThreadPool one;
+  return multiply_transposed(x, m, one);
+}
+
+ShareMatrix to_ring(const IntMatrix& x) {
+  ShareMatrix out(x.rows(), x.cols(), x.scale());
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
+      out.row(r)[c] = static_cast<UInt128>(static_cast<Int128>(v));
+    });
+  }
+  return out;
+}
+
+int product_bits(std::size_t terms, UInt128 left, UInt128 right) {
+  constexpr UInt128 kLimit = static_cast<UInt128>(1) << 127;
+  UInt128 total = terms;
+  for (const UInt128 factor : {left, right}) {
+    if (factor != 0 && total > kLimit / factor) return 128;
+    total *= factor;
+  }
+  return bit_length(total);
+}
+
+}  // namespace blindfl

@@ -1,0 +1,123 @@
+#include "blindfl/share/share_matrix.h"
+
+#include <cmath>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl {
+
+namespace {
+
+void check_alike(const ShareMatrix& a, const ShareMatrix& b) {
+  require<InvalidArgument>(a.rows() == b.rows() && a.cols() == b.cols(), "shares of ", a.rows(), " x ", a.cols(),
+                           " and ", b.rows(), " x ", b.cols(), " cannot be added");
+  require<InvalidArgument>(a.scale() == b.scale(), "shares at scales ", a.scale(), " and ", b.scale(),
+                           " cannot be added: bring them to one scale first");
+}
+
+// Reads the share as signed and divides by 2^k, halves upwards: the two parties' errors then cancel on average.
+// Written so that adding the half cannot overflow.
+UInt128 rounded_shift(UInt128 x, int k) {
+  const auto s = static_cast<Int128>(x);
+  return static_cast<UInt128>(s >> k) + (static_cast<UInt128>(s >> (k - 1)) & 1);
+}
+
+UInt128 shifted(UInt128 x, int k) {
+  if (k > 0) return rounded_shift(x, k);
+  return x << -k;
+}
+
+void check_shift(int from, int to) {
+  require<InvalidArgument>(from - to < 128 && to - from < 128, "rescale: from scale ", from, " to ", to, " is too far");
+}
+
+}  // namespace
+
+ShareMatrix& ShareMatrix::operator+=(const ShareMatrix& other) {
+  check_alike(*this, other);
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
+  return *this;
+}
+
+ShareMatrix& ShareMatrix::operator-=(const ShareMatrix& other) {
+  check_alike(*this, other);
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= other.values_[i];
+  return *this;
+}
+
+ShareMatrix random_share(std::size_t rows, std::size_t cols, int scale, Random& random) {
+  ShareMatrix share(rows, cols, scale);
+  random.fill_integers(share.values());
+  return share;
+}
+
+std::pair<ShareMatrix, ShareMatrix> split(const ShareMatrix& value, Random& random) {
+  ShareMatrix mask = random_share(value.rows(), value.cols(), value.scale(), random);
+  ShareMatrix rest = value - mask;
+  return {std::move(mask), std::move(rest)};
+}
+
+ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b) { return a + b; }
+
+ShareMatrix rescale(const ShareMatrix& share, int scale) {
+  check_shift(share.scale(), scale);
+  const int k = share.scale() - scale;
+  ShareMatrix result(share.rows(), share.cols(), scale);
+  const auto from = share.values();
+  const auto to = result.values();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = shifted(from[i], k);
+  return result;
+}
+
+PublicFactor::PublicFactor(double x) {
+  require<InvalidArgument>(std::isfinite(x) && std::abs(x) <= 0x1p40, "a public factor must be finite and below 2^40");
+  if (x == 0) return;
+  int binary_exponent = 0;
+  const double fraction = std::frexp(x, &binary_exponent);  // in [0.5, 1)
+  mantissa = std::llround(std::ldexp(fraction, kBits));
+  exponent = kBits - binary_exponent;
+  // Fewer bits where the factor needs fewer: powers of two and small integers then cost no rescaling headroom.
+  while (mantissa % 2 == 0) {
+    mantissa /= 2;
+    --exponent;
+  }
+}
+
+double PublicFactor::value() const { return std::ldexp(static_cast<double>(mantissa), -exponent); }
+
+ShareMatrix multiply_public(const ShareMatrix& share, const PublicFactor& factor, int scale) {
+  check_shift(share.scale() + factor.exponent, scale);
+  const int k = share.scale() + factor.exponent - scale;
+  const auto mantissa = static_cast<UInt128>(static_cast<Int128>(factor.mantissa));
+  ShareMatrix result(share.rows(), share.cols(), scale);
+  const auto from = share.values();
+  const auto to = result.values();
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = shifted(from[i] * mantissa, k);
+  return result;
+}
+
+ShareMatrix encode_ring(std::size_t rows, std::size_t cols, std::span<const double> reals, int scale, double largest) {
+  require<InvalidArgument>(reals.size() == rows * cols, "encode_ring: ", reals.size(), " values do not make ", rows,
+                           " x ", cols);
+  require<InvalidArgument>(std::ldexp(largest, scale) < 0x1p126, "encode_ring: values up to ", largest, " at ", scale,
+                           " fractional bits do not fit in 127 bits");
+  ShareMatrix encoded(rows, cols, scale);
+  for (std::size_t i = 0; i < reals.size(); ++i) {
+    require<DataError>(std::isfinite(reals[i]), "row ", i / cols, ", column ", i % cols, ": not a finite number");
+    require<DataError>(std::abs(reals[i]) <= largest, "row ", i / cols, ", column ", i % cols,
+                       ": outside the agreed range of +-", largest);
+    encoded.values()[i] = static_cast<UInt128>(static_cast<Int128>(std::round(std::ldexp(reals[i], scale))));
+  }
+  return encoded;
+}
+
+std::vector<double> decode_ring(const ShareMatrix& opened) {
+  std::vector<double> reals;
+  reals.reserve(opened.values().size());
+  for (const UInt128 v : opened.values()) {
+    reals.push_back(std::ldexp(static_cast<double>(static_cast<Int128>(v)), -opened.scale()));
+  }
+  return reals;
+}
+
+}  // namespace blindfl

@@ -1,0 +1,61 @@
+#include "blindfl/train/progress.h"
+
+#include <cmath>
+#include <iomanip>
+#include <sstream>
+
+namespace blindfl::train {
+
+namespace {
+
+using Seconds = std::chrono::duration<double>;
+
+std::string time_text(double seconds) {
+  std::ostringstream text;
+  const auto whole = static_cast<long>(std::lround(seconds));
+  if (whole >= 60) {
+    text << whole / 60 << " min " << whole % 60 << " s";
+  } else {
+    text << whole << " s";
+  }
+  return text.str();
+}
+
+}  // namespace
+
+Progress::Progress(std::ostream& out, bool terminal)
+    : out_(out), terminal_(terminal), start_(Clock::now()), last_(start_) {}
+
+void Progress::show(const StepReport& report) {
+  rows_ += report.rows;
+  if (report.loss) {
+    loss_sum_ += *report.loss;
+    ++loss_count_;
+  }
+  const std::size_t steps_per_epoch = report.steps / report.epochs;
+  const bool epoch_ends = report.step % steps_per_epoch == 0;
+  const auto now = Clock::now();
+  if (!epoch_ends && (!terminal_ || now - last_ < std::chrono::milliseconds(200))) return;
+  last_ = now;
+
+  const double seconds = Seconds(now - start_).count();
+  const double done = static_cast<double>(report.step) / static_cast<double>(report.steps);
+  std::ostringstream line;
+  line << "epoch " << report.epoch << "/" << report.epochs << std::fixed;
+  if (loss_count_ > 0) line << "  loss " << std::setprecision(4) << loss_sum_ / static_cast<double>(loss_count_);
+  line << "  " << std::setprecision(0) << static_cast<double>(rows_) / std::max(seconds, 1e-9) << " rows/s";
+  if (report.step < report.steps) line << "  " << time_text(seconds / done - seconds) << " left";
+
+  if (terminal_) {
+    // Back to the start of the line, and clear what a longer one may have left.
+    out_ << "\r\x1b[K" << line.str() << (report.step == report.steps ? "\n" : "") << std::flush;
+  } else {
+    out_ << line.str() << "\n" << std::flush;
+  }
+  if (epoch_ends) {
+    loss_sum_ = 0;
+    loss_count_ = 0;
+  }
+}
+
+}  // namespace blindfl::train

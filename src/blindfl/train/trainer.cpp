@@ -1,0 +1,45 @@
+#include "blindfl/train/trainer.h"
+
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "blindfl/nn/bridge.h"
+
+namespace blindfl::train {
+
+void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
+         const TrainOptions& options, const Observer& observer) {
+  require<InvalidArgument>(rows.features.rows() > 0, "training needs at least one row");
+  const data::BatchOrder order(rows.features.rows(), options.batch, options.order_seed);
+  nn::FederatedOptimizer optimizer(model, options.sgd);
+
+  StepReport report;
+  report.epochs = options.epochs;
+  report.steps = options.epochs * order.batches_per_epoch();
+  for (report.epoch = 1; report.epoch <= options.epochs; ++report.epoch) {
+    for (const auto& chosen : order.batches(report.epoch)) {
+      const data::Batch batch = data::make_batch(rows, chosen, options.batch);
+      const torch::Tensor labels = nn::labels_tensor(batch);
+      const torch::Tensor value = loss(forward(batch), labels);
+      optimizer.zero_grad();
+      value.backward();
+      optimizer.step();
+
+      ++report.step;
+      report.rows = batch.rows;
+      if (labels.numel() > 0) report.loss = value.item<double>();
+      if (observer) observer(report);
+    }
+  }
+}
+
+torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
+  const torch::NoGradGuard no_grad;
+  const auto order = data::BatchOrder::sequential(rows.features.rows(), batch);
+  std::vector<torch::Tensor> scores;
+  for (const auto& chosen : order.batches(0)) scores.push_back(forward(data::make_batch(rows, chosen, batch)));
+  require<InvalidArgument>(!scores.empty(), "scoring needs at least one row");
+  return torch::cat(scores);
+}
+
+}  // namespace blindfl::train

@@ -1,0 +1,161 @@
+#include "blindfl/data/libsvm.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <clocale>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "scratch_file.h"
+
+namespace blindfl::data {
+namespace {
+
+using testing::message_of;
+using testing::ScratchFile;
+
+Table parse(std::string_view text, const LibsvmOptions& options = {}) {
+  return read_libsvm(ScratchFile(text).path(), options);
+}
+
+TEST(Libsvm, ReadsLabelsAndEntries) {
+  const Table t = parse("+1 1:0.5 3:-2e-1\n-1 2:+7\n3.25 4:1\n");
+  EXPECT_EQ(t.kind(), Table::Kind::kCsr);
+  EXPECT_EQ(t.rows(), 3U);
+  EXPECT_EQ(t.cols(), 4U);
+  EXPECT_EQ(t.stored(), 4U);
+  EXPECT_EQ(t.labels(), (std::vector<double>{1, -1, 3.25}));
+  EXPECT_EQ(t.to_dense(), (std::vector<float>{0.5F, 0, -0.2F, 0, 0, 7, 0, 0, 0, 0, 0, 1}));
+}
+
+TEST(Libsvm, ToleratesBlankLinesCommentsAndCrLf) {
+  const Table t = parse("# made by hand\r\n\r\n1 1:2 # the first\r\n \t \n0\t 2:3 \t\r\n#\n-1");
+  EXPECT_EQ(t.labels(), (std::vector<double>{1, 0, -1}));
+  EXPECT_EQ(t.to_dense(), (std::vector<float>{2, 0, 0, 3, 0, 0}));
+}
+
+TEST(Libsvm, KeepsRowsWithALabelOnly) {
+  const Table t = parse("1\n-1 2:1\n1\n");
+  EXPECT_EQ(t.rows(), 3U);
+  EXPECT_EQ(t.to_dense(), (std::vector<float>{0, 0, 0, 1, 0, 0}));
+  EXPECT_EQ(parse("1\n2\n").cols(), 0U);
+}
+
+TEST(Libsvm, TakesTheNumberOfColumnsFromTheOptions) {
+  EXPECT_EQ(parse("1 2:1\n", {.cols = 9}).cols(), 9U);
+  EXPECT_EQ(parse("1 9:1\n", {.cols = 9}).cols(), 9U);
+}
+
+TEST(Libsvm, CountsFromZeroIfAsked) {
+  const Table t = parse("1 0:5 2:6\n", {.index_base = 0});
+  EXPECT_EQ(t.to_dense(), (std::vector<float>{5, 0, 6}));
+}
+
+TEST(Libsvm, RefusesOptionsThatMakeNoSense) {
+  EXPECT_THROW((void)parse("1 2:1\n", {.index_base = 2}), InvalidArgument);
+  EXPECT_THROW((void)parse("1 2:1\n", {.cols = std::size_t{1} << 40}), InvalidArgument);
+}
+
+TEST(Libsvm, NamesTheLineOfABadIndex) {
+  const ScratchFile file("1 1:1\n\n# a comment\n1 1:1 x:1\n");
+  const std::string message = message_of<DataError>([&] { (void)read_libsvm(file.path()); });
+  EXPECT_EQ(message, file.path().string() + ": line 4: entry 2: bad index: not a whole number");
+}
+
+TEST(Libsvm, SaysWhatKindOfThingIsWrong) {
+  struct Case {
+    std::string row;
+    std::string expected;
+  };
+  // Every hostile part contains 777, which must not come back in a message.
+  const std::vector<Case> cases = {
+      {"x777 1:1", "bad label"},
+      {"777x 1:1", "bad label"},
+      {"+-777 1:1", "bad label"},
+      {"++777 1:1", "bad label"},
+      {"777,777 1:1", "bad label"},
+      {"1:777", "bad label"},
+      {"0x777 1:1", "bad label"},
+      {"1e777 1:1", "bad label: not a finite"},
+      {"+ 777:1", "bad label"},
+      {"inf 777:1", "bad label: not a finite"},
+      {"nan 777:1", "bad label: not a finite"},
+      {"1 777", "bad index: no colon"},
+      {"1 x777:1", "bad index: not a whole"},
+      {"1 -777:1", "bad index: not a whole"},
+      {"1 +777:1", "bad index: not a whole"},
+      {"1 7.77:1", "bad index: not a whole"},
+      {"1 :777", "bad index: not a whole"},
+      {"1 777 :1", "bad index: no colon"},
+      {"1 qid:777 1:1", "bad index: not a whole"},
+      {"1 0:777", "bad index: below 1"},
+      {"1 4294967295:777", "bad index: too large"},
+      {"1 77777777777777777777777777777:1", "bad index: too large"},
+      {"1 1000:777", "beyond the last of 999 columns"},
+      {"1 3:777 3:777", "entry 2: duplicate index"},
+      {"1 3:777 2:777", "entry 2: index not ascending"},
+      {"1 3:", "entry 1: bad value"},
+      {"1 3:777x", "entry 1: bad value"},
+      {"1 3:777:777", "entry 1: bad value"},
+      {"1 3:7,77", "entry 1: bad value"},
+      {"1 3:+-777", "entry 1: bad value"},
+      {"1 3:1e777", "entry 1: non-finite value"},
+      {"1 3:1e-777", "beyond what a double holds"},
+      {"1 3:-inf 777:1", "entry 1: non-finite value"},
+      {"1 3:nan 777:1", "entry 1: non-finite value"},
+      {std::string("1 3:777\0", 8), "entry 1: bad value"},
+  };
+  for (const Case& c : cases) {
+    const ScratchFile file("1 1:1\n" + c.row + "\n1 1:1\n");
+    const std::string message = message_of<DataError>([&] { (void)read_libsvm(file.path(), {.cols = 999}); });
+    const std::string where = file.path().string() + ": line 2: ";
+    ASSERT_TRUE(message.starts_with(where)) << c.row << " gave: " << message;
+    const std::string rest = message.substr(where.size());
+    EXPECT_NE(rest.find(c.expected), std::string::npos) << c.row << " gave: " << message;
+    EXPECT_EQ(rest.find("777"), std::string::npos) << c.row << " gave: " << message;
+  }
+}
+
+TEST(Libsvm, RefusesAnIndexThatNoTableCanHold) {
+  EXPECT_THROW((void)parse("1 4294967294:1\n", {.index_base = 0}), DataError);
+  EXPECT_EQ(parse("1 4294967293:1\n").cols(), 4294967293U);
+}
+
+TEST(Libsvm, RefusesAFileWithoutRows) {
+  for (const std::string_view text : {"", "\n\n", "# nothing\n"}) {
+    const std::string message = message_of<DataError>([&] { (void)parse(text); });
+    EXPECT_NE(message.find("no rows"), std::string::npos) << message;
+  }
+}
+
+TEST(Libsvm, DoesNotListenToTheLocale) {
+  const std::string before = std::setlocale(LC_ALL, nullptr);
+  // If no such locale is installed the test is only weaker.
+  std::setlocale(LC_ALL, "de_DE.UTF-8");
+  EXPECT_EQ(parse("0.5 1:1.25\n").to_dense(), std::vector<float>{1.25F});
+  std::setlocale(LC_ALL, before.c_str());
+}
+
+std::filesystem::path data_folder() {
+  const char* const chosen = std::getenv("BLINDFL_DATA");
+  return chosen != nullptr ? chosen : BLINDFL_DATA_DEFAULT;
+}
+
+TEST(Libsvm, ReadsTheWholeOfA9a) {
+  const std::filesystem::path path = data_folder() / "a9a.xz";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no a9a.xz in the data folder; set BLINDFL_DATA to where it is";
+  const Table t = read_libsvm(path);
+  EXPECT_EQ(t.rows(), 32'561U);
+  EXPECT_EQ(t.cols(), 123U);
+  EXPECT_EQ(t.stored(), 451'592U);
+  EXPECT_EQ(std::ranges::count(t.labels(), 1.0), 7'841);
+  EXPECT_EQ(std::ranges::count(t.labels(), -1.0), 24'720);
+}
+
+}  // namespace
+}  // namespace blindfl::data
