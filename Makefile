@@ -7,7 +7,7 @@ JOBS := $(shell nproc)
 .PHONY: help setup build demo test check lint bench format clean
 
 help: ## print this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 14
+	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 setup: ## install the Debian packages that are missing
 	@scripts/setup

@@ -12,6 +12,7 @@
 
 #include "blindfl/base/error.h"
 #include "scratch_file.h"
+#include "testing/real_data.h"
 
 namespace blindfl::data {
 namespace {
@@ -141,15 +142,9 @@ TEST(Libsvm, DoesNotListenToTheLocale) {
   std::setlocale(LC_ALL, before.c_str());
 }
 
-std::filesystem::path data_folder() {
-  const char* const chosen = std::getenv("BLINDFL_DATA");
-  return chosen != nullptr ? chosen : BLINDFL_DATA_DEFAULT;
-}
-
 TEST(Libsvm, ReadsTheWholeOfA9a) {
-  const std::filesystem::path path = data_folder() / "a9a.xz";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no a9a.xz in the data folder; set BLINDFL_DATA to where it is";
-  const Table t = read_libsvm(path);
+  BLINDFL_NEEDS_DATA("a9a.xz");
+  const Table t = read_libsvm(blindfl::testing::real_data("a9a.xz"));
   EXPECT_EQ(t.rows(), 32'561U);
   EXPECT_EQ(t.cols(), 123U);
   EXPECT_EQ(t.stored(), 451'592U);

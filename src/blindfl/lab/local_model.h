@@ -16,7 +16,8 @@ namespace blindfl::lab {
 class LocalModelImpl : public torch::nn::Module {
  public:
   /// No hidden layers make a generalised linear model, otherwise a multi-layer perceptron.
-  LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs);
+  LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
+                 nn::Activation activation = nn::Activation::kRelu);
 
   /// `features` rows x inputs, dense or sparse.
   torch::Tensor forward(const torch::Tensor& features);

@@ -1,5 +1,7 @@
 #include "blindfl/nn/models.h"
 
+#include <cmath>
+
 #include "blindfl/base/error.h"
 
 namespace blindfl::nn {
@@ -11,6 +13,13 @@ std::int64_t as_size(std::size_t n) { return static_cast<std::int64_t>(n); }
 std::size_t first_width(const std::vector<std::size_t>& hidden) {
   require<InvalidArgument>(!hidden.empty(), "a multi-layer perceptron needs at least one hidden layer");
   return hidden.front();
+}
+
+// As torch's Linear starts it. Not zeros: a row without features would then sit exactly on ReLU's kink, where the last
+// bit of Z decides about its whole derivative.
+torch::Tensor initial_bias(const FeatureShape& shape, std::size_t width) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(shape.in_a + shape.in_b));
+  return torch::empty({as_size(width)}).uniform_(-bound, bound);
 }
 
 }  // namespace
@@ -49,21 +58,25 @@ GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const F
     : source(register_module("source", MatMul(session, shape, outputs, options))),
       bias(register_parameter("bias", torch::zeros({as_size(outputs)}))) {}
 
-torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs) {
+torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation) {
   torch::nn::Sequential top;
   for (std::size_t i = 0; i < hidden.size(); ++i) {
     const std::size_t next = i + 1 < hidden.size() ? hidden[i + 1] : outputs;
-    top->push_back(torch::nn::ReLU());
+    if (activation == Activation::kRelu) {
+      top->push_back(torch::nn::ReLU());
+    } else {
+      top->push_back(torch::nn::Tanh());
+    }
     top->push_back(torch::nn::Linear(as_size(hidden[i]), as_size(next)));
   }
   return top;
 }
 
 MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
-                 std::size_t outputs, const MatMulOptions& options)
+                 std::size_t outputs, Activation activation, const MatMulOptions& options)
     : source(register_module("source", MatMul(session, shape, first_width(hidden), options))),
-      bias(register_parameter("bias", torch::zeros({as_size(first_width(hidden))}))),
-      top(register_module("top", make_top(hidden, outputs))) {}
+      bias(register_parameter("bias", initial_bias(shape, first_width(hidden)))),
+      top(register_module("top", make_top(hidden, outputs, activation))) {}
 
 torch::Tensor MlpImpl::forward(const data::Batch& batch) { return top->forward(source(batch) + bias); }
 

@@ -37,12 +37,14 @@ class GeneralizedLinearImpl : public FederatedModule {
 };
 TORCH_MODULE(GeneralizedLinear);
 
+enum class Activation { kRelu, kTanh };
+
 /// A multi-layer perceptron of any depth. Its first layer is the source layer; what follows is B's own.
 class MlpImpl : public FederatedModule {
  public:
-  /// `hidden` are the widths of the hidden layers, at least one, each followed by ReLU.
+  /// `hidden` are the widths of the hidden layers, at least one, each followed by the activation.
   MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
-          std::size_t outputs, const MatMulOptions& options = {});
+          std::size_t outputs, Activation activation = Activation::kRelu, const MatMulOptions& options = {});
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul source;
@@ -51,8 +53,9 @@ class MlpImpl : public FederatedModule {
 };
 TORCH_MODULE(Mlp);
 
-/// The layers after a source layer of width hidden[0]: ReLU and Linear in turn. Also what a plain model of the same shape
-/// has after its first layer.
-[[nodiscard]] torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs);
+/// The layers after a source layer of width hidden[0]: activation and Linear in turn. Also what a plain model of the
+/// same shape has after its first layer.
+[[nodiscard]] torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs,
+                                             Activation activation);
 
 }  // namespace blindfl::nn

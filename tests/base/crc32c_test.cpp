@@ -1,0 +1,78 @@
+#include "blindfl/base/crc32c.h"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "blindfl/base/random.h"
+
+namespace blindfl {
+namespace {
+
+Bytes random_bytes(std::size_t count, std::uint64_t seed) {
+  SeededRandom random(seed);
+  Bytes bytes(count);
+  for (std::byte& b : bytes) b = static_cast<std::byte>(random.below(256));
+  return bytes;
+}
+
+TEST(Crc32c, GivesTheKnownAnswers) {
+  Bytes ascending;
+  for (int i = 0; i < 32; ++i) ascending.push_back(static_cast<std::byte>(i));
+  struct Case {
+    Bytes bytes;
+    std::uint32_t expected;
+  };
+  const ByteView digits = as_bytes("123456789");
+  // The digits are the usual check value; the others are from RFC 3720, appendix B.4.
+  const std::vector<Case> cases = {
+      {Bytes(digits.begin(), digits.end()), 0xE3069283},
+      {Bytes(32, std::byte{0}), 0x8A9136AA},
+      {Bytes(32, std::byte{0xFF}), 0x62A8AB43},
+      {ascending, 0x46DD794E},
+      {{}, 0},
+  };
+  for (const Case& c : cases) {
+    EXPECT_EQ(crc32c(c.bytes), c.expected);
+    EXPECT_EQ(crc32c_portable(c.bytes), c.expected);
+  }
+}
+
+TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
+  constexpr std::size_t kLongest = 300;
+  const Bytes bytes = random_bytes(kLongest + 16, 1);
+  for (std::size_t offset = 0; offset < 16; ++offset) {
+    for (std::size_t length = 0; length <= kLongest; ++length) {
+      const ByteView part = ByteView(bytes).subspan(offset, length);
+      ASSERT_EQ(crc32c(part), crc32c_portable(part)) << length << " bytes from " << offset;
+      ASSERT_EQ(crc32c(part, 0xDEADBEEF), crc32c_portable(part, 0xDEADBEEF)) << length << " bytes from " << offset;
+    }
+  }
+}
+
+TEST(Crc32c, ContinuesWhereItWasLeft) {
+  const Bytes bytes = random_bytes(100, 2);
+  const ByteView view = bytes;
+  const std::uint32_t whole = crc32c(view);
+  for (std::size_t cut = 0; cut <= view.size(); ++cut) {
+    EXPECT_EQ(crc32c(view.subspan(cut), crc32c(view.first(cut))), whole) << "cut at " << cut;
+    EXPECT_EQ(crc32c_portable(view.subspan(cut), crc32c_portable(view.first(cut))), whole) << "cut at " << cut;
+  }
+}
+
+TEST(Crc32c, ChangesWithEveryBit) {
+  Bytes bytes = random_bytes(64, 3);
+  const std::uint32_t intact = crc32c(bytes);
+  for (std::size_t bit = 0; bit < 8 * bytes.size(); ++bit) {
+    const auto mask = static_cast<std::byte>(1U << (bit % 8));
+    bytes[bit / 8] ^= mask;
+    EXPECT_NE(crc32c(bytes), intact) << "bit " << bit;
+    bytes[bit / 8] ^= mask;
+  }
+  EXPECT_EQ(crc32c(bytes), intact);
+}
+
+}  // namespace
+}  // namespace blindfl

@@ -1,0 +1,206 @@
+// What every scheme must do, written once. A scheme that passes can serve the private product.
+
+#include <gtest/gtest.h>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/scheme.h"
+#include "blindfl/share/products.h"
+#include "testing/matrices.h"
+#include "testing/schemes.h"
+#include "testing/uniformity.h"
+
+namespace blindfl::he {
+namespace {
+
+using testing::random_matrix;
+using Kind = IntMatrix::Kind;
+
+class Conformance : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<Scheme> scheme_ = testing::make_scheme(GetParam());
+  Random random_;
+  ThreadPool pool_{2};
+  SeededRandom test_random_{42};
+  std::unique_ptr<KeyOwner> owner_ = scheme_->generate_keys(random_);
+  std::unique_ptr<Multiplier> multiplier_ = scheme_->multiplier(owner_->public_key());
+
+  Bytes encrypt(const Plan& plan, const ShareMatrix& m) {
+    return write_to_bytes([&](ByteSink& out) { owner_->encrypt(plan, m, random_, pool_, out); });
+  }
+  std::unique_ptr<const Operand> load(const Plan& plan, ByteView bytes) {
+    BufferSource in(bytes);
+    auto operand = multiplier_->load(plan, in, pool_);
+    EXPECT_EQ(in.remaining(), 0);
+    return operand;
+  }
+  struct Masked {
+    Bytes reply;
+    ShareMatrix share;
+  };
+  Masked multiply(const Plan& plan, const IntMatrix& x, const Operand& operand) {
+    Masked masked;
+    masked.reply = write_to_bytes([&](ByteSink& out) {
+      masked.share = multiplier_->multiply_and_mask(plan, x, operand, random_, pool_, out);
+    });
+    return masked;
+  }
+  ShareMatrix open(const Plan& plan, ByteView reply) {
+    BufferSource in(reply);
+    return owner_->open(plan, in, pool_);
+  }
+  void expect_product(const IntMatrix& x, const ShareMatrix& m, int right_bits) {
+    const auto plan = scheme_->plan({x.rows(), x.cols(), m.cols(), x.bound(), x.scale(), m.scale(), right_bits});
+    const Bytes operand = encrypt(*plan, m);
+    EXPECT_EQ(operand.size(), plan->operand_bytes());
+    const Masked masked = multiply(*plan, x, *load(*plan, operand));
+    EXPECT_EQ(masked.reply.size(), plan->reply_bytes());
+    EXPECT_EQ(open(*plan, masked.reply) + masked.share, blindfl::multiply(x, m)) << plan->spec().describe();
+  }
+};
+
+TEST_P(Conformance, SharesSumToTheProductForEveryKindAndShape) {
+  const std::size_t shapes[][3] = {{1, 1, 1}, {1, 7, 3}, {5, 1, 2}, {3, 4, 1}, {128, 14, 1}, {16, 63, 20}, {40, 128, 5}};
+  for (const auto& [rows, inner, cols] : shapes) {
+    for (const Kind kind : {Kind::kDense, Kind::kCsr, Kind::kOneHot}) {
+      const std::uint64_t bound = std::uint64_t{1} << 20;
+      expect_product(random_matrix(kind, rows, inner, 16, bound, test_random_), random_share(inner, cols, 32, random_),
+                     128);
+    }
+  }
+}
+
+TEST_P(Conformance, SharesSumToTheProductOfATransposedMatrix) {
+  for (const Kind kind : {Kind::kDense, Kind::kCsr, Kind::kOneHot}) {
+    const IntMatrix x = random_matrix(kind, 32, 9, 16, 1000, test_random_).transpose();
+    expect_product(x, random_share(32, 4, 32, random_), 128);
+  }
+}
+
+TEST_P(Conformance, WorstCaseOperandsComeOutExactly) {
+  constexpr std::int64_t kLargest = (std::int64_t{1} << 20) - 1;
+  const std::size_t rows = 12;
+  const std::size_t inner = 33;
+  std::vector<std::int64_t> largest(rows * inner, kLargest);
+  std::vector<std::int64_t> alternating(rows * inner);
+  for (std::size_t i = 0; i < alternating.size(); ++i) alternating[i] = i % 2 == 0 ? kLargest : -kLargest;
+  const UInt128 one = 1;
+  for (const auto& left : {largest, alternating, std::vector<std::int64_t>(rows * inner, 0)}) {
+    const IntMatrix x = IntMatrix::dense(rows, inner, left, 16, kLargest);
+    for (const UInt128 value : {UInt128{0}, one, ~UInt128{0}, one << 127, (one << 127) - 1}) {
+      expect_product(x, testing::constant_share(inner, 3, 32, value), 128);
+    }
+  }
+}
+
+TEST_P(Conformance, ABoundedRightOperandComesOutExactly) {
+  const IntMatrix x = random_matrix(Kind::kDense, 6, 40, 16, 1 << 20, test_random_);
+  ShareMatrix m(40, 3, 32);
+  for (UInt128& v : m.values()) v = static_cast<UInt128>(static_cast<Int128>(testing::random_value(1U << 31, test_random_)));
+  expect_product(x, m, 41);
+}
+
+TEST_P(Conformance, AnOperandServesSeveralProductsOfTheSameLayout) {
+  const ShareMatrix m = random_share(10, 4, 32, random_);
+  const auto plan = scheme_->plan({8, 10, 4, 1000, 0, 32, 128});
+  const auto operand = load(*plan, encrypt(*plan, m));
+  for (int i = 0; i < 3; ++i) {
+    const IntMatrix x = random_matrix(Kind::kDense, 8, 10, 0, 1000, test_random_);
+    const Masked masked = multiply(*plan, x, *operand);
+    EXPECT_EQ(open(*plan, masked.reply) + masked.share, blindfl::multiply(x, m));
+  }
+}
+
+TEST_P(Conformance, BothPartiesMakeTheSamePlan) {
+  const ProductSpec spec{128, 62, 1, 1 << 20, 16, 32, 128};
+  const auto mine = scheme_->plan(spec);
+  const auto theirs = testing::make_scheme(GetParam())->plan(spec);
+  EXPECT_EQ(mine->operand_bytes(), theirs->operand_bytes());
+  EXPECT_EQ(mine->reply_bytes(), theirs->reply_bytes());
+  EXPECT_EQ(mine->operand_layout(), theirs->operand_layout());
+}
+
+TEST_P(Conformance, MasksAreFreshAndUniform) {
+  const IntMatrix x = random_matrix(Kind::kCsr, 128, 20, 16, 1 << 20, test_random_);
+  const auto plan = scheme_->plan({128, 20, 16, 1 << 20, 16, 32, 128});
+  const auto operand = load(*plan, encrypt(*plan, random_share(20, 16, 32, random_)));
+  const Masked first = multiply(*plan, x, *operand);
+  const Masked second = multiply(*plan, x, *operand);
+  EXPECT_NE(first.reply, second.reply);
+  EXPECT_NE(first.share, second.share);
+  EXPECT_TRUE(testing::looks_uniform<UInt128>(first.share.values()));
+  EXPECT_TRUE(testing::looks_uniform<UInt128>((first.share - second.share).values()));
+  const ShareMatrix opened = open(*plan, first.reply);
+  EXPECT_TRUE(testing::looks_uniform<UInt128>(opened.values()));
+}
+
+TEST_P(Conformance, BytesOfAnotherSizeAreAProtocolError) {
+  const auto plan = scheme_->plan({4, 5, 2, 100, 0, 32, 128});
+  Bytes operand = encrypt(*plan, random_share(5, 2, 32, random_));
+  const auto loaded = load(*plan, operand);
+  Bytes reply = multiply(*plan, random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_), *loaded).reply;
+  for (Bytes* bytes : {&operand, &reply}) {
+    Bytes shorter(bytes->begin(), bytes->end() - 1);
+    Bytes longer = *bytes;
+    longer.push_back(std::byte{0});
+    for (const Bytes& wrong : {shorter, longer, Bytes{}}) {
+      BufferSource in(wrong);
+      if (bytes == &operand) {
+        EXPECT_THROW((void)multiplier_->load(*plan, in, pool_), ProtocolError);
+      } else {
+        EXPECT_THROW((void)owner_->open(*plan, in, pool_), ProtocolError);
+      }
+    }
+  }
+}
+
+TEST_P(Conformance, WhatIsEncryptedUnderAnotherKeyIsAProtocolError) {
+  const auto plan = scheme_->plan({4, 5, 2, 100, 0, 32, 128});
+  const auto other = scheme_->generate_keys(random_);
+  const Bytes operand = encrypt(*plan, random_share(5, 2, 32, random_));
+  const auto other_multiplier = scheme_->multiplier(other->public_key());
+  BufferSource operand_in(operand);
+  EXPECT_THROW((void)other_multiplier->load(*plan, operand_in, pool_), ProtocolError);
+
+  const Masked masked =
+      multiply(*plan, random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_), *load(*plan, operand));
+  BufferSource reply_in(masked.reply);
+  EXPECT_THROW((void)other->open(*plan, reply_in, pool_), ProtocolError);
+}
+
+TEST_P(Conformance, WhatIsNotAPublicKeyIsAProtocolError) {
+  const Bytes key = owner_->public_key();
+  EXPECT_EQ(key.size(), scheme_->public_key_bytes());
+  Bytes longer = key;
+  longer.push_back(std::byte{1});
+  EXPECT_THROW((void)scheme_->multiplier(longer), ProtocolError);
+  EXPECT_THROW((void)scheme_->multiplier(ByteView(key).first(key.size() - 1)), ProtocolError);
+  EXPECT_THROW((void)scheme_->multiplier({}), ProtocolError);
+  EXPECT_THROW((void)scheme_->multiplier(Bytes(key.size(), std::byte{0xFF})), ProtocolError);
+}
+
+TEST_P(Conformance, AnOperandOfAnotherLayoutIsRefused) {
+  const auto small = scheme_->plan({4, 5, 2, 100, 0, 32, 128});
+  const auto large = scheme_->plan({4, 300, 2, 100, 0, 32, 128});
+  ASSERT_NE(small->operand_layout(), large->operand_layout());
+  const auto operand = load(*small, encrypt(*small, random_share(5, 2, 32, random_)));
+  BufferSink reply;
+  EXPECT_THROW((void)multiplier_->multiply_and_mask(*large, random_matrix(Kind::kDense, 4, 300, 0, 100, test_random_),
+                                                    *operand, random_, pool_, reply),
+               InvalidArgument);
+}
+
+TEST_P(Conformance, ALeftOperandBeyondThePlansBoundIsRefusedBeforeAnythingIsWritten) {
+  const auto plan = scheme_->plan({4, 5, 2, 100, 0, 32, 128});
+  const auto operand = load(*plan, encrypt(*plan, random_share(5, 2, 32, random_)));
+  BufferSink reply;
+  EXPECT_THROW((void)multiplier_->multiply_and_mask(*plan, random_matrix(Kind::kDense, 4, 5, 0, 101, test_random_),
+                                                    *operand, random_, pool_, reply),
+               InvalidArgument);
+  EXPECT_TRUE(reply.bytes().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(testing::scheme_names()),
+                         [](const auto& scheme) { return scheme.param; });
+
+}  // namespace
+}  // namespace blindfl::he

@@ -1,0 +1,62 @@
+#include "blindfl/net/step.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::net {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::ThrowsMessage;
+
+TEST(Step, NumbersAscendWithoutRepetition) {
+  std::vector<Step> steps;
+  for (const StepInfo& info : all_steps()) steps.push_back(info.step);
+  ASSERT_FALSE(steps.empty());
+  EXPECT_EQ(std::ranges::adjacent_find(steps, std::ranges::greater_equal{}), steps.end());
+}
+
+TEST(Step, NumbersAreThoseOfTheWireFormat) {
+  const std::vector<std::pair<Step, unsigned>> numbers = {
+      {Step::kPublicKey, 1},    {Step::kForwardOperand, 10},    {Step::kForwardProduct, 11},
+      {Step::kOutputShare, 12}, {Step::kDerivativeOperand, 13}, {Step::kGradientProduct, 14},
+  };
+  for (const auto& [step, number] : numbers) {
+    EXPECT_EQ(static_cast<unsigned>(step), number);
+    EXPECT_EQ(describe(step).step, step);
+  }
+}
+
+TEST(Step, SaysWhatItContainsAndReveals) {
+  std::set<std::string_view> names;
+  for (const StepInfo& info : all_steps()) {
+    EXPECT_FALSE(info.name.empty());
+    EXPECT_FALSE(info.contains.empty()) << info.name;
+    EXPECT_FALSE(info.reveals.empty()) << info.name;
+    EXPECT_TRUE(names.insert(info.name).second) << info.name << " is the name of two steps";
+    EXPECT_EQ(&describe(info.step), &info);
+    EXPECT_EQ(name_of(info.step), info.name);
+    EXPECT_NE(info.name, "unknown");
+  }
+}
+
+TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
+  for (const unsigned number : {0U, 2U, 9U, 9999U, 0xFFFFU}) {
+    const auto step = static_cast<Step>(number);
+    EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
+    EXPECT_EQ(name_of(step), "unknown");
+  }
+}
+
+}  // namespace
+}  // namespace blindfl::net

@@ -1,0 +1,166 @@
+#include "blindfl/nn/federated_optimizer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "blindfl/base/error.h"
+#include "nn/vertical_fixture.h"
+
+namespace blindfl::nn {
+namespace {
+
+using ::testing::HasSubstr;
+
+class Optimizer : public ::testing::Test {
+ protected:
+  he::PlainScheme scheme_;
+  testing::TwoParties parties_{scheme_};
+  VerticalData data_{rounded(data::make_synthetic({.rows = 64, .columns_a = 6, .columns_b = 5}).joined, 16), 6, 16};
+
+  [[nodiscard]] data::Batch batch(Party party, std::uint32_t first) const {
+    std::vector<std::uint32_t> rows(16);
+    for (std::uint32_t i = 0; i < 16; ++i) rows[i] = first + i;
+    return data::make_batch(data_.at(party), rows, 16);
+  }
+  [[nodiscard]] torch::Tensor features(std::uint32_t first) const {
+    std::vector<std::uint32_t> rows(16);
+    for (std::uint32_t i = 0; i < 16; ++i) rows[i] = first + i;
+    return lab::features_tensor(data_.joined.select_rows(rows));
+  }
+  /// Trains a layer by a fixed derivative, so that only the optimizers differ, and compares the weights.
+  /// `rates` are the learning rates of the steps.
+  void expect_as_torch(const SgdOptions& options, const std::vector<double>& rates) {
+    torch::manual_seed(5);
+    const torch::Tensor dz = torch::randn({16, 3}) / 16;
+    struct Result {
+      Pieces before;
+      Pieces after;
+    };
+    const auto [a, b] = parties_.run([&](Session& s) {
+      MatMul source(s, data_.shape, std::size_t{3});
+      Result result{pieces_of(source), {}};
+      FederatedOptimizer optimizer(*source, options);
+      for (std::size_t i = 0; i < rates.size(); ++i) {
+        optimizer.set_learning_rate(rates[i]);
+        optimizer.zero_grad();
+        const torch::Tensor z = source(batch(s.party(), 16 * (i % 4)));
+        z.backward(s.party() == Party::kA ? torch::zeros_like(z) : dz);
+        optimizer.step();
+      }
+      result.after = pieces_of(source);
+      return result;
+    });
+    torch::Tensor weight = joined_weight(a.before, b.before).requires_grad_();
+    torch::optim::SGD sgd({weight}, torch::optim::SGDOptions(options.learning_rate)
+                                        .momentum(options.momentum)
+                                        .weight_decay(options.weight_decay));
+    for (std::size_t i = 0; i < rates.size(); ++i) {
+      static_cast<torch::optim::SGDOptions&>(sgd.param_groups()[0].options()).lr(rates[i]);
+      sgd.zero_grad();
+      torch::mm(features(16 * (i % 4)), weight).backward(dz);
+      sgd.step();
+    }
+    EXPECT_LE(largest_difference(joined_weight(a.after, b.after), weight), 1e-5);
+    EXPECT_GT(largest_difference(joined_weight(a.before, b.before), weight), 1e-2);
+  }
+};
+
+TEST_F(Optimizer, EqualsTorchWithoutMomentum) { expect_as_torch({.learning_rate = 0.1}, std::vector<double>(20, 0.1)); }
+
+TEST_F(Optimizer, EqualsTorchWithMomentum) {
+  expect_as_torch({.learning_rate = 0.1, .momentum = 0.9}, std::vector<double>(40, 0.1));
+  expect_as_torch({.learning_rate = 0.01, .momentum = 0.99}, std::vector<double>(40, 0.01));
+}
+
+TEST_F(Optimizer, EqualsTorchWithWeightDecayWhichMovesBothPiecesOfEveryWeight) {
+  expect_as_torch({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.05}, std::vector<double>(40, 0.1));
+  expect_as_torch({.learning_rate = 0.1, .weight_decay = 0.2}, std::vector<double>(20, 0.1));
+}
+
+TEST_F(Optimizer, EqualsTorchWhenTheLearningRateChangesDuringTheRun) {
+  std::vector<double> rates(12, 0.1);
+  rates.insert(rates.end(), 12, 0.03);
+  rates.insert(rates.end(), 12, 0.0001);
+  rates.insert(rates.end(), 4, 0.0);
+  expect_as_torch({.learning_rate = 0.1, .momentum = 0.9}, rates);
+}
+
+TEST_F(Optimizer, DoesNothingWithoutABackwardPass) {
+  const auto [a, b] = parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{3});
+    const Pieces before = pieces_of(source);
+    FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.1});
+    optimizer.step();
+    const torch::Tensor z = source(batch(s.party(), 0));
+    z.backward(torch::zeros_like(z));
+    optimizer.zero_grad();
+    optimizer.step();
+    return std::pair(before, pieces_of(source));
+  });
+  for (const auto& [before, after] : {a, b}) {
+    EXPECT_EQ(before.weight_a, after.weight_a);
+    EXPECT_EQ(before.weight_b, after.weight_b);
+  }
+}
+
+TEST_F(Optimizer, AddsUpGradientsOfSeveralBackwardPassesAsTorchDoes) {
+  const auto [a, b] = parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    const torch::Tensor one = s.party() == Party::kA ? torch::zeros({0, 1}) : torch::ones({16, 1}) / 16;
+    source(batch(s.party(), 0)).backward(one);
+    const ShareMatrix once = *source->weight_a().grad();
+    source(batch(s.party(), 0)).backward(one);
+    return std::pair(once, *source->weight_a().grad());
+  });
+  const auto once = decode_ring(open(a.first, b.first));
+  const auto twice = decode_ring(open(a.second, b.second));
+  for (std::size_t i = 0; i < once.size(); ++i) EXPECT_NEAR(twice[i], 2 * once[i], 1e-8);
+}
+
+TEST_F(Optimizer, APlainOptimizerNeverSeesTheFederatedWeights) {
+  parties_.run([&](Session& s) {
+    GeneralizedLinear model(s, data_.shape, std::size_t{2});
+    const auto plain = model->parameters();
+    ASSERT_EQ(plain.size(), 1U);  // the bias
+    EXPECT_EQ(plain[0].numel(), 2);
+    EXPECT_TRUE(model->source->parameters().empty());
+    EXPECT_TRUE(model->source->buffers().empty());
+    const auto federated = model->federated_parameters();
+    ASSERT_EQ(federated.size(), 2U);
+    EXPECT_EQ(federated[0].name(), "matmul.weight_a");
+    EXPECT_EQ(federated[1].features_of(), Party::kB);
+  });
+}
+
+TEST_F(Optimizer, RefusesOptionsOutOfRangeAndKeepsTheOldLearningRate) {
+  parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    for (const SgdOptions& bad : {SgdOptions{-0.1, 0, 0}, SgdOptions{0.1, 1.0, 0}, SgdOptions{0.1, -0.5, 0},
+                                  SgdOptions{0.1, 0, -1}, SgdOptions{std::nan(""), 0, 0}, SgdOptions{0.1, std::nan(""), 0}}) {
+      EXPECT_THROW(FederatedOptimizer(*source, bad), InvalidArgument);
+    }
+    FederatedOptimizer optimizer(*source, {.learning_rate = 0.1});
+    EXPECT_THROW(optimizer.set_learning_rate(-1), InvalidArgument);
+    EXPECT_EQ(optimizer.options().learning_rate, 0.1);
+  });
+}
+
+TEST_F(Optimizer, RefusesMomentumThatCouldOverflowNamingTheParameter) {
+  parties_.run([&](Session& s) {
+    MatMulOptions options;
+    options.name = "wide";
+    options.derivative = {.scale = 32, .largest = 0x1p20, .clip = false};
+    MatMul source(s, data_.shape, std::size_t{1}, options);
+    EXPECT_NO_THROW(FederatedOptimizer(*source, {.learning_rate = 0.1, .momentum = 0.5}));
+    try {
+      const FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .momentum = 0.9999});
+      ADD_FAILURE() << "accepted";
+    } catch (const InvalidArgument& error) {
+      EXPECT_THAT(error.what(), HasSubstr("wide.weight_a"));
+      EXPECT_THAT(error.what(), HasSubstr("overflow"));
+    }
+  });
+}
+
+}  // namespace
+}  // namespace blindfl::nn

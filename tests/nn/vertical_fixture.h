@@ -1,0 +1,78 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "blindfl/data/batches.h"
+#include "blindfl/data/synthetic.h"
+#include "blindfl/data/vertical_split.h"
+#include "blindfl/lab/local_model.h"
+#include "blindfl/nn/bridge.h"
+#include "blindfl/nn/models.h"
+#include "testing/schemes.h"
+#include "testing/two_parties.h"
+
+namespace blindfl::nn {
+
+using protocol::Party;
+using protocol::Session;
+
+/// The same table with every value at `scale` fractional bits: what is left to differ is then not the encoding.
+inline data::Table rounded(const data::Table& table, int scale) {
+  std::vector<double> values;
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    table.as_dense().for_each_in_row(r, [&](std::size_t, double v) {
+      values.push_back(std::ldexp(std::round(std::ldexp(v, scale)), -scale));
+    });
+  }
+  return data::Table::dense(table.rows(), table.cols(), std::move(values), table.labels());
+}
+
+/// The same rows at both parties, encoded, and as a plain table beside.
+struct VerticalData {
+  VerticalData(const data::Table& table, std::size_t in_a, std::size_t batch) : joined(table) {
+    shape.in_a = in_a;
+    shape.in_b = table.cols() - in_a;
+    shape.batch = batch;
+    const auto split = data::vertical_split(table, in_a);
+    a = data::make_dataset(split.a, FixedPoint(shape.features_a));
+    b = data::make_dataset(split.b, FixedPoint(shape.features_b));
+  }
+  [[nodiscard]] const data::Dataset& at(Party party) const { return party == Party::kA ? a : b; }
+
+  data::Table joined;
+  FeatureShape shape;
+  data::Dataset a;
+  data::Dataset b;
+};
+
+/// One party's pieces, to be added up in the test.
+struct Pieces {
+  ShareMatrix weight_a;
+  ShareMatrix weight_b;
+};
+
+inline Pieces pieces_of(const MatMul& source) { return {source->weight_a().piece(), source->weight_b().piece()}; }
+
+/// The weights nobody has, A's rows above B's, as the joined model has them.
+inline torch::Tensor joined_weight(const Pieces& a, const Pieces& b) {
+  const auto tensor = [](const ShareMatrix& m) { return to_tensor(decode_ring(m), m.rows(), m.cols()); };
+  return torch::cat({tensor(open(a.weight_a, b.weight_a)), tensor(open(a.weight_b, b.weight_b))});
+}
+
+inline double largest_difference(const torch::Tensor& x, const torch::Tensor& y) {
+  return (x.detach() - y.detach()).abs().max().item<double>();
+}
+
+/// Makes `to` start where `from` is.
+inline void copy_parameters(const torch::nn::Module& from, torch::nn::Module& to) {
+  const torch::NoGradGuard no_grad;
+  const auto source = from.parameters();
+  auto target = to.parameters();
+  for (std::size_t i = 0; i < source.size(); ++i) target.at(i).copy_(source.at(i));
+}
+
+}  // namespace blindfl::nn

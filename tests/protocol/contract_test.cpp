@@ -1,0 +1,244 @@
+// The contract of docs/protocols.md, value by value: what each party receives is opened with the key it has, and every
+// opened value is shown to be a uniformly random share. The same checks are shown to fail when the masks are left out.
+
+#include <gtest/gtest.h>
+
+#include <span>
+
+#include "blindfl/he/plain/plain_scheme.h"
+#include "blindfl/share/products.h"
+#include "protocol/matmul_fixture.h"
+#include "testing/uniformity.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using net::Direction;
+using net::Step;
+
+/// What one party can make of the messages it received in a training step: each opened, and the secret inside it.
+struct View {
+  std::vector<UInt128> opened;
+  std::vector<UInt128> secret;
+
+  /// Uniform, and independent of the secret: subtracting it leaves something uniform too.
+  [[nodiscard]] bool hides_the_secret() const {
+    std::vector<UInt128> rest(opened.size());
+    for (std::size_t i = 0; i < opened.size(); ++i) rest[i] = opened[i] - secret[i];
+    return testing::looks_uniform<UInt128>(opened) && testing::looks_uniform<UInt128>(rest);
+  }
+  void add(const ShareMatrix& what_it_opens, const ShareMatrix& what_is_secret) {
+    opened.insert(opened.end(), what_it_opens.values().begin(), what_it_opens.values().end());
+    secret.insert(secret.end(), what_is_secret.values().begin(), what_is_secret.values().end());
+  }
+};
+
+class Contract : public ::testing::Test {
+ protected:
+  explicit Contract(bool mask = true) : scheme_({.mask = mask}) {}
+
+  /// One forward and one backward pass. Half of A's rows have no features: they must be hidden like any other.
+  void run_step() {
+    x_a_ = random_features(spec_.features_a, IntMatrix::Kind::kDense, 64, 8, random_);
+    std::vector<std::uint32_t> half(32);
+    for (std::uint32_t i = 0; i < 32; ++i) half[i] = i;
+    x_a_ = x_a_.select_rows(half, 64);
+    x_b_ = random_features(spec_.features_b, IntMatrix::Kind::kCsr, 64, 6, random_);
+    derivative_ = random_derivative(spec_, random_);
+    outputs_ = pair_.forward(x_a_, x_b_);
+    pair_.parties.run(
+        [&](Session& s) { (void)open_output(s, pair_.a.layer(), round_output(outputs_.first, spec_.output_scale)); },
+        [&](Session& s) { z_ = open_output(s, pair_.b.layer(), round_output(outputs_.second, spec_.output_scale)); });
+    gradients_ = pair_.backward(x_a_, x_b_, derivative_);
+  }
+
+  /// The last message of a step that `party` received.
+  [[nodiscard]] Bytes last_received(Party party, Step step) const {
+    const auto messages = pair_.parties.recording(party).messages();
+    for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
+      if (it->direction == Direction::kReceived && it->message.step == step) return it->payload;
+    }
+    ADD_FAILURE() << "no such message";
+    return {};
+  }
+  [[nodiscard]] ShareMatrix opened_by(Party party, Step step, const he::ProductSpec& product) {
+    const Bytes payload = last_received(party, step);
+    BufferSource in(payload);
+    ThreadPool pool;
+    return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, pool);
+  }
+
+  he::PlainScheme scheme_;
+  SeededRandom random_{1};
+  MatMulSpec spec_ = small_spec(8, 6, 32, 64);
+  MatMulPair pair_{scheme_, spec_};
+  IntMatrix x_a_;
+  IntMatrix x_b_;
+  Derivative derivative_;
+  std::pair<OutputShare, OutputShare> outputs_;
+  std::pair<MatMulGradients, MatMulGradients> gradients_;
+  std::optional<std::vector<double>> z_;
+
+  /// X_A V_A as B opens it, X_B V_B as A opens it, dW_A as B opens it.
+  [[nodiscard]] View forward_view_of_b() {
+    View view;
+    view.add(opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64)),
+             multiply(x_a_, pair_.b.weight(Party::kA).piece));
+    return view;
+  }
+  [[nodiscard]] View forward_view_of_a() {
+    View view;
+    view.add(opened_by(Party::kA, Step::kForwardProduct, pair_.a.params().forward(Party::kB, 64)),
+             multiply(x_b_, pair_.a.weight(Party::kB).piece));
+    return view;
+  }
+  [[nodiscard]] View gradient_view_of_b(int steps) {
+    View view;
+    for (int i = 0; i < steps; ++i) {
+      run_step();
+      view.add(opened_by(Party::kB, Step::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
+               multiply_transposed(x_a_, to_ring(*derivative_.values)));
+    }
+    return view;
+  }
+};
+
+class ContractWithoutMasks : public Contract {
+ protected:
+  ContractWithoutMasks() : Contract(/*mask=*/false) {}
+};
+
+TEST_F(Contract, BOpensTheProductOfAsFeaturesOnlyMasked) {
+  run_step();
+  EXPECT_TRUE(forward_view_of_b().hides_the_secret());
+}
+TEST_F(ContractWithoutMasks, IsSeenInTheProductOfAsFeatures) {
+  run_step();
+  EXPECT_FALSE(forward_view_of_b().hides_the_secret());
+}
+
+TEST_F(Contract, AOpensTheProductOfBsFeaturesOnlyMasked) {
+  run_step();
+  EXPECT_TRUE(forward_view_of_a().hides_the_secret());
+}
+TEST_F(ContractWithoutMasks, IsSeenInTheProductOfBsFeatures) {
+  run_step();
+  EXPECT_FALSE(forward_view_of_a().hides_the_secret());
+}
+
+TEST_F(Contract, BOpensTheGradientOfAsWeightsOnlyMasked) {
+  EXPECT_TRUE(gradient_view_of_b(8).hides_the_secret());
+}
+TEST_F(ContractWithoutMasks, IsSeenInTheGradientOfAsWeights) {
+  EXPECT_FALSE(gradient_view_of_b(8).hides_the_secret());
+}
+
+TEST_F(Contract, RowsWithoutFeaturesAreMaskedLikeAnyOther) {
+  run_step();
+  const ShareMatrix opened = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
+  // The second half of A's rows is empty, and 32 rows of 32 outputs are too few for one test: take two steps.
+  std::vector<UInt128> empty_rows(opened.values().begin() + 32 * 32, opened.values().end());
+  run_step();
+  const ShareMatrix again = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
+  empty_rows.insert(empty_rows.end(), again.values().begin() + 32 * 32, again.values().end());
+  EXPECT_TRUE(testing::looks_uniform<UInt128>(empty_rows));
+}
+
+std::vector<std::uint64_t> output_shares(const Bytes& payload) {
+  std::vector<std::uint64_t> values(payload.size() / sizeof(std::uint64_t));
+  std::memcpy(values.data(), payload.data(), payload.size());
+  return values;
+}
+
+TEST_F(Contract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
+  run_step();
+  const auto shares = output_shares(last_received(Party::kB, Step::kOutputShare));
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
+  // What B ends with is Z at 16 fractional bits, and nothing finer.
+  const auto exact = decode_ring(open(outputs_.first.share, outputs_.second.share));
+  for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_NEAR((*z_)[i], exact[i], 1.5 * 0x1p-16);
+}
+TEST_F(ContractWithoutMasks, IsSeenInTheShareOfZ) {
+  run_step();
+  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, Step::kOutputShare))));
+}
+
+TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
+  run_step();
+  // Besides keys, A receives what is encrypted under B's key, and one product under its own, checked above.
+  const auto& received = pair_.parties.recording(Party::kA).received();
+  std::vector<Step> steps;
+  for (const auto& [step, traffic] : received) steps.push_back(step);
+  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kDerivativeOperand}));
+  const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
+  for (const Step step : {Step::kForwardOperand, Step::kDerivativeOperand}) {
+    // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
+    const Bytes payload = last_received(Party::kA, step);
+    EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_b.end() - 16)) << net::name_of(step);
+  }
+}
+
+TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
+  run_step();
+  std::vector<Step> steps;
+  for (const auto& [step, traffic] : pair_.parties.recording(Party::kB).received()) steps.push_back(step);
+  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kOutputShare,
+                                Step::kGradientProduct}));
+  const Bytes key_of_a = pair_.parties.session(Party::kA).key_owner().public_key();
+  const Bytes payload = last_received(Party::kB, Step::kForwardOperand);
+  EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_a.end() - 16));
+}
+
+TEST_F(Contract, NeitherPartysPieceOfATrainedWeightTellsTheWeight) {
+  View piece_of_a;
+  View piece_of_b;
+  for (int i = 0; i < 8; ++i) {
+    run_step();
+    Weight& u_a = pair_.a.weight(Party::kA);
+    Weight& v_a = pair_.b.weight(Party::kA);
+    u_a.piece -= *gradients_.first.weight_a;
+    v_a.piece -= *gradients_.second.weight_a;
+    ++u_a.version;
+    ++v_a.version;
+    const ShareMatrix weight = pair_.weight(Party::kA);
+    piece_of_a.add(u_a.piece, weight);
+    piece_of_b.add(v_a.piece, weight);
+  }
+  // A rescaled share has lost its low bits' places at the top: its 16 top bits are a sign. The others are uniform.
+  const auto middle = [](const std::vector<UInt128>& values) {
+    std::vector<std::uint64_t> out;
+    for (const UInt128 v : values) out.push_back(low64(v >> 40));
+    return out;
+  };
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(middle(piece_of_a.opened)));
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(middle(piece_of_b.opened)));
+}
+
+TEST_F(Contract, MessagesDoNotTellWhichFeaturesAreThere) {
+  const auto shape_of_run = [&](double density_of_a) {
+    MatMulPair pair(scheme_, spec_);
+    SeededRandom random(9);
+    std::vector<std::size_t> starts{0};
+    std::vector<IntMatrix::Column> columns;
+    for (std::size_t r = 0; r < 64; ++r) {
+      for (IntMatrix::Column c = 0; c < 8; ++c) {
+        if (random.uniform() < density_of_a) columns.push_back(c);
+      }
+      starts.push_back(columns.size());
+    }
+    const std::vector<std::int64_t> ones(columns.size(), 1);
+    const IntMatrix x_a = IntMatrix::csr(64, 8, starts, columns, ones, 16, 1);
+    const IntMatrix x_b = random_features(spec_.features_b, IntMatrix::Kind::kDense, 64, 6, random);
+    pair.forward(x_a, x_b);
+    pair.backward(x_a, x_b, random_derivative(spec_, random));
+    std::vector<net::Message> shape;
+    for (const auto& m : pair.parties.recording(Party::kB).messages()) shape.push_back(m.message);
+    return shape;
+  };
+  const auto empty = shape_of_run(0.0);
+  EXPECT_EQ(empty, shape_of_run(0.2));
+  EXPECT_EQ(empty, shape_of_run(1.0));
+}
+
+}  // namespace
+}  // namespace blindfl::protocol

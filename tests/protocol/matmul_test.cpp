@@ -1,0 +1,148 @@
+#include "blindfl/protocol/matmul.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/share/products.h"
+#include "protocol/matmul_fixture.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using Kind = IntMatrix::Kind;
+
+class MatMulLayer : public ::testing::TestWithParam<std::string> {
+ protected:
+  std::unique_ptr<he::Scheme> scheme_ = testing::make_scheme(GetParam());
+  SeededRandom random_{5};
+};
+
+TEST_P(MatMulLayer, ForwardSharesSumToTheOutput) {
+  for (const Kind kind : {Kind::kDense, Kind::kCsr}) {
+    const MatMulSpec spec = small_spec(7, 5, 3, 16);
+    MatMulPair pair(*scheme_, spec);
+    const IntMatrix x_a = random_features(spec.features_a, kind, 16, 7, random_);
+    const IntMatrix x_b = random_features(spec.features_b, kind, 16, 5, random_);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b);
+    EXPECT_EQ(open(at_a.share, at_b.share),
+              multiply(x_a, pair.weight(Party::kA)) + multiply(x_b, pair.weight(Party::kB)));
+    EXPECT_EQ(at_a.bits, at_b.bits);
+  }
+}
+
+TEST_P(MatMulLayer, ForwardBringsBinaryAndRealFeaturesToOneScale) {
+  MatMulSpec spec = small_spec(6, 4, 2, 8);
+  spec.features_a = {.scale = 0, .largest = 1, .clip = false};
+  MatMulPair pair(*scheme_, spec);
+  const IntMatrix x_a = random_features(spec.features_a, Kind::kCsr, 8, 6, random_);
+  const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 8, 4, random_);
+  const auto [at_a, at_b] = pair.forward(x_a, x_b);
+  EXPECT_EQ(open(at_a.share, at_b.share),
+            rescale(multiply(x_a, pair.weight(Party::kA)), 48) + multiply(x_b, pair.weight(Party::kB)));
+}
+
+TEST_P(MatMulLayer, BackwardSharesSumToTheGradients) {
+  const MatMulSpec spec = small_spec(7, 5, 3, 16);
+  MatMulPair pair(*scheme_, spec);
+  const IntMatrix x_a = random_features(spec.features_a, Kind::kCsr, 16, 7, random_);
+  const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 16, 5, random_);
+  const Derivative dz = random_derivative(spec, random_);
+  const auto [at_a, at_b] = pair.backward(x_a, x_b, dz);
+
+  const auto expect_near = [](const ShareMatrix& gradient, const ShareMatrix& exact) {
+    const auto got = decode_ring(gradient);
+    const auto want = decode_ring(exact);
+    ASSERT_EQ(got.size(), want.size());
+    for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1.5 * 0x1p-32);
+  };
+  const ShareMatrix ring = to_ring(*dz.values);
+  expect_near(open(*at_a.weight_a, *at_b.weight_a), multiply_transposed(x_a, ring));
+  expect_near(*at_b.weight_b, multiply_transposed(x_b, ring));
+  EXPECT_FALSE(at_a.weight_b.has_value());
+}
+
+TEST_P(MatMulLayer, WorksWhereOnePartyHasNoFeatures) {
+  for (const auto& [in_a, in_b] : {std::pair<std::size_t, std::size_t>{0, 5}, {5, 0}}) {
+    const MatMulSpec spec = small_spec(in_a, in_b, 2, 8);
+    MatMulPair pair(*scheme_, spec);
+    const IntMatrix x_a = random_features(spec.features_a, Kind::kDense, 8, in_a, random_);
+    const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 8, in_b, random_);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b);
+    const ShareMatrix expected = in_a > 0 ? multiply(x_a, pair.weight(Party::kA)) : multiply(x_b, pair.weight(Party::kB));
+    EXPECT_EQ(open(at_a.share, at_b.share), expected);
+    const auto [grad_a, grad_b] = pair.backward(x_a, x_b, random_derivative(spec, random_));
+    EXPECT_EQ(grad_a.weight_a.has_value(), in_a > 0);
+    EXPECT_EQ(grad_b.weight_a.has_value(), in_a > 0);
+    EXPECT_EQ(grad_b.weight_b.has_value(), in_b > 0);
+  }
+}
+
+TEST_P(MatMulLayer, EncryptedPiecesTravelOncePerChangeNotOncePerUse) {
+  const MatMulSpec spec = small_spec(4, 4, 2, 8);
+  MatMulPair pair(*scheme_, spec);
+  const IntMatrix x = random_features(spec.features_a, Kind::kDense, 8, 4, random_);
+  const auto operands_sent = [&](Party party) {
+    const auto& sent = pair.parties.recording(party).sent();
+    return sent.contains(net::Step::kForwardOperand) ? sent.at(net::Step::kForwardOperand).messages : 0;
+  };
+  pair.forward(x, x);
+  pair.forward(x, x);
+  EXPECT_EQ(operands_sent(Party::kA), 1U);
+  EXPECT_EQ(operands_sent(Party::kB), 1U);
+
+  // W_A changes at both parties: B's piece of it must be sent again, A's piece of W_B need not.
+  for (MatMul* half : {&pair.a, &pair.b}) ++half->weight(Party::kA).version;
+  pair.b.weight(Party::kA).piece = testing::constant_share(4, 2, 32, 99);
+  const auto [at_a, at_b] = pair.forward(x, x);
+  EXPECT_EQ(operands_sent(Party::kA), 1U);
+  EXPECT_EQ(operands_sent(Party::kB), 2U);
+  EXPECT_EQ(open(at_a.share, at_b.share), multiply(x, pair.weight(Party::kA)) + multiply(x, pair.weight(Party::kB)));
+}
+
+TEST_P(MatMulLayer, TakesSmallerBatchesToo) {
+  const MatMulSpec spec = small_spec(4, 3, 2, 8);
+  MatMulPair pair(*scheme_, spec);
+  for (const std::size_t rows : {std::size_t{8}, std::size_t{3}, std::size_t{1}}) {
+    const IntMatrix x_a = random_features(spec.features_a, Kind::kDense, rows, 4, random_);
+    const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, rows, 3, random_);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b);
+    EXPECT_EQ(open(at_a.share, at_b.share),
+              multiply(x_a, pair.weight(Party::kA)) + multiply(x_b, pair.weight(Party::kB)));
+  }
+}
+
+TEST_P(MatMulLayer, InitialWeightsHaveTheAskedDeviationAndNoPartyKnowsThem) {
+  MatMulSpec spec = small_spec(200, 200, 10, 8);
+  spec.initial_deviation = 0.5;
+  MatMulPair pair(*scheme_, spec);
+  for (const Party party : {Party::kA, Party::kB}) {
+    double square = 0;
+    double square_of_piece = 0;
+    for (const double w : decode_ring(pair.weight(party))) square += w * w;
+    for (const double w : decode_ring(pair.a.weight(party).piece)) square_of_piece += w * w;
+    EXPECT_NEAR(std::sqrt(square / 2000), 0.5, 0.05);
+    EXPECT_NEAR(std::sqrt(square_of_piece / 2000), 0.5 / std::sqrt(2.0), 0.04);
+  }
+}
+
+TEST_P(MatMulLayer, RefusesFeaturesItWasNotMadeFor) {
+  const MatMulSpec spec = small_spec(4, 4, 2, 8);
+  MatMulPair pair(*scheme_, spec);
+  const auto x = [&](std::size_t rows, std::size_t cols, int scale, std::uint64_t bound) {
+    return IntMatrix::dense(rows, cols, std::vector<std::int64_t>(rows * cols), scale, bound);
+  };
+  EXPECT_THROW((void)pair.a.forward(x(8, 5, 16, 1)), InvalidArgument);
+  EXPECT_THROW((void)pair.a.forward(x(8, 4, 15, 1)), InvalidArgument);
+  EXPECT_THROW((void)pair.a.forward(x(8, 4, 16, std::uint64_t{1} << 21)), InvalidArgument);
+  EXPECT_THROW((void)pair.a.forward(x(9, 4, 16, 1)), InvalidArgument);
+  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(8)), InvalidArgument);
+  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(7)), InvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, MatMulLayer, ::testing::ValuesIn(testing::scheme_names()),
+                         [](const auto& scheme) { return scheme.param; });
+
+}  // namespace
+}  // namespace blindfl::protocol

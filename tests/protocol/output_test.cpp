@@ -1,0 +1,80 @@
+#include "blindfl/protocol/output.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "testing/schemes.h"
+#include "testing/two_parties.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(OutputShare, AddsUpAtTheLargerScaleWithOneMoreBit) {
+  Random random;
+  const std::vector<double> x{1.5, -2.25};
+  const std::vector<double> y{100.0, 0.125};
+  const auto [x_a, x_b] = split(encode_ring(1, 2, x, 48, 1e3), random);
+  const auto [y_a, y_b] = split(encode_ring(1, 2, y, 32, 1e3), random);
+  const OutputShare at_a = OutputShare{x_a, 58} + OutputShare{y_a, 42};
+  const OutputShare at_b = OutputShare{x_b, 58} + OutputShare{y_b, 42};
+  EXPECT_EQ(at_a.share.scale(), 48);
+  EXPECT_EQ(at_a.bits, 59);
+  EXPECT_EQ(decode_ring(open(at_a.share, at_b.share)), (std::vector<double>{101.5, -2.125}));
+}
+
+TEST(Output, OpensToBRoundedAndToNobodyElse) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  Random random;
+  std::vector<double> z;
+  for (int i = -500; i < 500; ++i) z.push_back(i * 1.2345678901);
+  const auto [share_a, share_b] = split(encode_ring(100, 10, z, 48, 1e6), random);
+  const auto open_at = [](const ShareMatrix& share) {
+    return [&share](Session& s) { return open_output(s, 5, round_output({share, 60}, 16)); };
+  };
+  const auto [at_a, at_b] = parties.run(open_at(share_a), open_at(share_b));
+  EXPECT_FALSE(at_a.has_value());
+  ASSERT_EQ(at_b->size(), z.size());
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    EXPECT_NEAR((*at_b)[i], z[i], 1.5 * 0x1p-16);
+    EXPECT_EQ(std::ldexp((*at_b)[i], 16), std::round(std::ldexp((*at_b)[i], 16))) << "more than 16 fractional bits";
+  }
+  EXPECT_EQ(parties.recording(Party::kA).sent().at(net::Step::kOutputShare), (net::Traffic{1, 8 * z.size()}));
+  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(net::Step::kOutputShare));
+}
+
+TEST(Output, RefusesToRoundWhatCouldOverflow) {
+  EXPECT_THROW((void)round_output({ShareMatrix(1, 1, 48), 88}, 16), InvalidArgument);
+  EXPECT_THROW((void)round_output({ShareMatrix(1, 1, 20), 67}, 16), InvalidArgument);
+  EXPECT_NO_THROW((void)round_output({ShareMatrix(1, 1, 48), 87}, 16));
+}
+
+TEST(Derivative, IsPaddedWithRowsOfZeros) {
+  const FixedPoint encoding({.scale = 4, .largest = 8, .clip = false});
+  const Derivative d = encode_derivative(encoding, 4, 2, std::vector<double>{1, -0.5, 0.25, 8});
+  EXPECT_EQ(d.rows, 4U);
+  EXPECT_EQ(d.values->to_dense(), (std::vector<std::int64_t>{16, -8, 4, 128, 0, 0, 0, 0}));
+  EXPECT_FALSE(absent_derivative(4).values.has_value());
+}
+
+TEST(Derivative, NamesTheRowAndColumnOfABadValue) {
+  const FixedPoint encoding({.scale = 4, .largest = 8, .clip = false});
+  for (const double bad : {std::nan(""), HUGE_VAL, 8.5}) {
+    try {
+      (void)encode_derivative(encoding, 4, 2, std::vector<double>{0, 0, 0, bad});
+      ADD_FAILURE() << bad << " was accepted";
+    } catch (const DataError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("row 1, column 1"));
+    }
+  }
+  EXPECT_THROW((void)encode_derivative(encoding, 1, 2, std::vector<double>{0, 0, 0, 0}), InvalidArgument);
+  EXPECT_THROW((void)encode_derivative(encoding, 4, 3, std::vector<double>{0, 0, 0, 0}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace blindfl::protocol

@@ -1,0 +1,75 @@
+#include "blindfl/train/trainer.h"
+
+#include <gtest/gtest.h>
+
+#include "blindfl/base/error.h"
+#include "blindfl/train/metrics.h"
+#include "nn/vertical_fixture.h"
+
+namespace blindfl::train {
+namespace {
+
+using nn::Family;
+using protocol::Party;
+using protocol::Session;
+
+TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
+  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  TrainOptions options;
+  options.epochs = 2;
+  options.batch = 32;
+  const auto [at_a, at_b] = parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    std::vector<StepReport> reports;
+    fit(
+        *model, [&](const data::Batch& x) { return model->forward(x); },
+        [](const torch::Tensor& scores, const torch::Tensor& labels) {
+          return nn::loss(Family::kLogistic, scores, labels);
+        },
+        data.at(s.party()), options, [&](const StepReport& report) { reports.push_back(report); });
+    return reports;
+  });
+  ASSERT_EQ(at_b.size(), 6U);
+  ASSERT_EQ(at_a.size(), 6U);
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_EQ(at_b[i].step, i + 1);
+    EXPECT_EQ(at_b[i].steps, 6U);
+    EXPECT_EQ(at_b[i].epoch, i / 3 + 1);
+    EXPECT_TRUE(at_b[i].loss.has_value());
+    EXPECT_FALSE(at_a[i].loss.has_value());
+    rows += at_b[i].rows;
+  }
+  EXPECT_EQ(rows, 140U);
+}
+
+TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
+  const nn::VerticalData data(data::make_synthetic({.rows = 50, .columns_a = 3, .columns_b = 3}).joined, 3, 16);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  struct Result {
+    nn::Pieces pieces;
+    torch::Tensor scores;
+  };
+  const auto [at_a, at_b] = parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    return Result{nn::pieces_of(model->source),
+                  score([&](const data::Batch& x) { return model->forward(x); }, data.at(s.party()), 16)};
+  });
+  EXPECT_EQ(at_a.scores.size(0), 0);
+  const torch::Tensor expected = torch::mm(lab::features_tensor(data.joined), nn::joined_weight(at_a.pieces, at_b.pieces));
+  EXPECT_LE(nn::largest_difference(at_b.scores, expected), 3e-5);
+}
+
+TEST(Trainer, RefusesToTrainOrScoreWithoutRows) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  nn::MatMul source(parties.session(Party::kB), nn::FeatureShape{.in_a = 1, .in_b = 1, .batch = 4}, std::size_t{1});
+  EXPECT_THROW(fit(*source, {}, {}, {}, {}), InvalidArgument);
+  EXPECT_THROW((void)score({}, {}, 4), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace blindfl::train
