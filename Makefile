@@ -15,7 +15,8 @@ setup: ## install the Debian packages that are missing
 build: build/release/build.ninja ## build what users get (build/release)
 	cmake --build --preset release
 
-demo: build ## two parties train a model in one process
+demo: build/release/build.ninja ## two parties train a model in one process
+	cmake --build --preset release --target blindfl_demo
 	build/release/bin/blindfl_demo
 
 test: build build/asan/build.ninja ## all tests; then the quick ones again under sanitizers

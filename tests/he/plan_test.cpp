@@ -33,7 +33,8 @@ TEST(ProductSpec, RefusesWhatCouldOverflowOrCannotBe) {
       {"too many right bits", [](ProductSpec& s) { s.right_bits = 129; }, "1 and 128"},
       {"a negative scale", [](ProductSpec& s) { s.left_scale = -1; }, "scales"},
       {"scales beyond 126", [](ProductSpec& s) { s.left_scale = s.right_scale = 64; }, "scales"},
-      {"a bounded product beyond 2^127", [](ProductSpec& s) { s.left_bound = 1 << 20, s.right_bits = 120; }, "overflow"},
+      {"a bounded product beyond 2^127", [](ProductSpec& s) { s.left_bound = 1 << 20, s.right_bits = 120; },
+       "overflow"},
   };
   for (const Case& c : cases) {
     ProductSpec spec = good();

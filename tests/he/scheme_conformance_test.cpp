@@ -39,9 +39,8 @@ class Conformance : public ::testing::TestWithParam<std::string> {
   };
   Masked multiply(const Plan& plan, const IntMatrix& x, const Operand& operand) {
     Masked masked;
-    masked.reply = write_to_bytes([&](ByteSink& out) {
-      masked.share = multiplier_->multiply_and_mask(plan, x, operand, random_, pool_, out);
-    });
+    masked.reply = write_to_bytes(
+        [&](ByteSink& out) { masked.share = multiplier_->multiply_and_mask(plan, x, operand, random_, pool_, out); });
     return masked;
   }
   ShareMatrix open(const Plan& plan, ByteView reply) {
@@ -59,7 +58,8 @@ class Conformance : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(Conformance, SharesSumToTheProductForEveryKindAndShape) {
-  const std::size_t shapes[][3] = {{1, 1, 1}, {1, 7, 3}, {5, 1, 2}, {3, 4, 1}, {128, 14, 1}, {16, 63, 20}, {40, 128, 5}};
+  const std::size_t shapes[][3] = {{1, 1, 1},    {1, 7, 3},    {5, 1, 2},   {3, 4, 1},
+                                   {128, 14, 1}, {16, 63, 20}, {40, 128, 5}};
   for (const auto& [rows, inner, cols] : shapes) {
     for (const Kind kind : {Kind::kDense, Kind::kCsr, Kind::kOneHot}) {
       const std::uint64_t bound = std::uint64_t{1} << 20;
@@ -95,7 +95,8 @@ TEST_P(Conformance, WorstCaseOperandsComeOutExactly) {
 TEST_P(Conformance, ABoundedRightOperandComesOutExactly) {
   const IntMatrix x = random_matrix(Kind::kDense, 6, 40, 16, 1 << 20, test_random_);
   ShareMatrix m(40, 3, 32);
-  for (UInt128& v : m.values()) v = static_cast<UInt128>(static_cast<Int128>(testing::random_value(1U << 31, test_random_)));
+  for (UInt128& v : m.values())
+    v = static_cast<UInt128>(static_cast<Int128>(testing::random_value(1U << 31, test_random_)));
   expect_product(x, m, 41);
 }
 
@@ -161,8 +162,7 @@ TEST_P(Conformance, WhatIsEncryptedUnderAnotherKeyIsAProtocolError) {
   BufferSource operand_in(operand);
   EXPECT_THROW((void)other_multiplier->load(*plan, operand_in, pool_), ProtocolError);
 
-  const Masked masked =
-      multiply(*plan, random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_), *load(*plan, operand));
+  const Masked masked = multiply(*plan, random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_), *load(*plan, operand));
   BufferSource reply_in(masked.reply);
   EXPECT_THROW((void)other->open(*plan, reply_in, pool_), ProtocolError);
 }

@@ -51,9 +51,9 @@ class Optimizer : public ::testing::Test {
       return result;
     });
     torch::Tensor weight = joined_weight(a.before, b.before).requires_grad_();
-    torch::optim::SGD sgd({weight}, torch::optim::SGDOptions(options.learning_rate)
-                                        .momentum(options.momentum)
-                                        .weight_decay(options.weight_decay));
+    torch::optim::SGD sgd(
+        {weight},
+        torch::optim::SGDOptions(options.learning_rate).momentum(options.momentum).weight_decay(options.weight_decay));
     for (std::size_t i = 0; i < rates.size(); ++i) {
       static_cast<torch::optim::SGDOptions&>(sgd.param_groups()[0].options()).lr(rates[i]);
       sgd.zero_grad();
@@ -65,7 +65,9 @@ class Optimizer : public ::testing::Test {
   }
 };
 
-TEST_F(Optimizer, EqualsTorchWithoutMomentum) { expect_as_torch({.learning_rate = 0.1}, std::vector<double>(20, 0.1)); }
+TEST_F(Optimizer, EqualsTorchWithoutMomentum) {
+  expect_as_torch({.learning_rate = 0.1}, std::vector<double>(20, 0.1));
+}
 
 TEST_F(Optimizer, EqualsTorchWithMomentum) {
   expect_as_torch({.learning_rate = 0.1, .momentum = 0.9}, std::vector<double>(40, 0.1));
@@ -135,8 +137,9 @@ TEST_F(Optimizer, APlainOptimizerNeverSeesTheFederatedWeights) {
 TEST_F(Optimizer, RefusesOptionsOutOfRangeAndKeepsTheOldLearningRate) {
   parties_.run([&](Session& s) {
     MatMul source(s, data_.shape, std::size_t{1});
-    for (const SgdOptions& bad : {SgdOptions{-0.1, 0, 0}, SgdOptions{0.1, 1.0, 0}, SgdOptions{0.1, -0.5, 0},
-                                  SgdOptions{0.1, 0, -1}, SgdOptions{std::nan(""), 0, 0}, SgdOptions{0.1, std::nan(""), 0}}) {
+    for (const SgdOptions& bad :
+         {SgdOptions{-0.1, 0, 0}, SgdOptions{0.1, 1.0, 0}, SgdOptions{0.1, -0.5, 0}, SgdOptions{0.1, 0, -1},
+          SgdOptions{std::nan(""), 0, 0}, SgdOptions{0.1, std::nan(""), 0}}) {
       EXPECT_THROW(FederatedOptimizer(*source, bad), InvalidArgument);
     }
     FederatedOptimizer optimizer(*source, {.learning_rate = 0.1});

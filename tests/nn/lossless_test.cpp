@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/nn/federated_optimizer.h"
-#include "nn/vertical_fixture.h"
 #include "blindfl/train/trainer.h"
+#include "nn/vertical_fixture.h"
 
 namespace blindfl::nn {
 namespace {
@@ -16,7 +16,9 @@ struct Case {
   std::string input;  // "dense", "sparse", "binary"
 };
 
-void PrintTo(const Case& c, std::ostream* out) { *out << c.scheme << ", " << c.model << ", " << c.input; }
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.scheme << ", " << c.model << ", " << c.input;
+}
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
@@ -33,8 +35,12 @@ constexpr double kRealBatch = 32;
 
 const std::vector<std::size_t> kHidden{12, 6};
 
-bool is_mlp(const Case& c) { return c.model == "mlp" || c.model == "relu"; }
-Activation activation_of(const Case& c) { return c.model == "relu" ? Activation::kRelu : Activation::kTanh; }
+bool is_mlp(const Case& c) {
+  return c.model == "mlp" || c.model == "relu";
+}
+Activation activation_of(const Case& c) {
+  return c.model == "relu" ? Activation::kRelu : Activation::kTanh;
+}
 
 /// A model of either kind, at one party.
 struct FederatedUnderTest {
@@ -89,7 +95,8 @@ class Lossless : public ::testing::TestWithParam<Case> {
   /// Trains the joined model and compares Z at every step.
   void train_beside(lab::LocalModel& model, const train::TrainOptions& options,
                     const std::vector<torch::Tensor>& federated_z) const {
-    torch::optim::SGD sgd(model->parameters(), torch::optim::SGDOptions(options.sgd.learning_rate).momentum(options.sgd.momentum));
+    torch::optim::SGD sgd(model->parameters(),
+                          torch::optim::SGDOptions(options.sgd.learning_rate).momentum(options.sgd.momentum));
     const data::BatchOrder order(data_.joined.rows(), options.batch, options.order_seed);
     std::size_t step = 0;
     for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
@@ -213,9 +220,8 @@ TEST_P(Lossless, WeightsEqualLibtorchAfter200StepsWithMomentum) {
   for (std::size_t i = 0; i < plain.size(); ++i) EXPECT_LE(largest_difference(at_b.plain_after[i], plain[i]), 1e-3);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Lossless, ::testing::ValuesIn(all_cases()), [](const auto& c) {
-  return c.param.scheme + "_" + c.param.model + "_" + c.param.input;
-});
+INSTANTIATE_TEST_SUITE_P(Models, Lossless, ::testing::ValuesIn(all_cases()),
+                         [](const auto& c) { return c.param.scheme + "_" + c.param.model + "_" + c.param.input; });
 
 }  // namespace
 }  // namespace blindfl::nn

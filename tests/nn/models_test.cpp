@@ -11,7 +11,9 @@ namespace {
 
 constexpr Family kFamilies[] = {Family::kLogistic, Family::kMultinomial, Family::kLinear, Family::kPoisson};
 
-std::size_t outputs_of(Family family) { return family == Family::kMultinomial ? 3 : 1; }
+std::size_t outputs_of(Family family) {
+  return family == Family::kMultinomial ? 3 : 1;
+}
 
 TEST(Loss, IsTheTextbooksForEveryFamily) {
   const torch::Tensor score = torch::tensor({{0.5F}, {-1.0F}});

@@ -24,9 +24,8 @@ using protocol::Session;
 inline data::Table rounded(const data::Table& table, int scale) {
   std::vector<double> values;
   for (std::size_t r = 0; r < table.rows(); ++r) {
-    table.as_dense().for_each_in_row(r, [&](std::size_t, double v) {
-      values.push_back(std::ldexp(std::round(std::ldexp(v, scale)), -scale));
-    });
+    table.as_dense().for_each_in_row(
+        r, [&](std::size_t, double v) { values.push_back(std::ldexp(std::round(std::ldexp(v, scale)), -scale)); });
   }
   return data::Table::dense(table.rows(), table.cols(), std::move(values), table.labels());
 }
@@ -55,7 +54,9 @@ struct Pieces {
   ShareMatrix weight_b;
 };
 
-inline Pieces pieces_of(const MatMul& source) { return {source->weight_a().piece(), source->weight_b().piece()}; }
+inline Pieces pieces_of(const MatMul& source) {
+  return {source->weight_a().piece(), source->weight_b().piece()};
+}
 
 /// The weights nobody has, A's rows above B's, as the joined model has them.
 inline torch::Tensor joined_weight(const Pieces& a, const Pieces& b) {

@@ -169,7 +169,8 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
   const auto& received = pair_.parties.recording(Party::kA).received();
   std::vector<Step> steps;
   for (const auto& [step, traffic] : received) steps.push_back(step);
-  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kDerivativeOperand}));
+  EXPECT_EQ(steps,
+            (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kDerivativeOperand}));
   const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
   for (const Step step : {Step::kForwardOperand, Step::kDerivativeOperand}) {
     // The plain scheme names the key that a message is encrypted under in its first 16 bytes.

@@ -18,7 +18,8 @@ class MatMulPair {
       : parties(scheme, std::move(channels)),
         a(parties.session(Party::kA), spec, /*seed=*/11),
         b(parties.session(Party::kB), spec, /*seed=*/22) {}
-  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec) : MatMulPair(scheme, spec, net::make_memory_channels()) {}
+  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec)
+      : MatMulPair(scheme, spec, net::make_memory_channels()) {}
 
   [[nodiscard]] MatMul& at(Party party) { return party == Party::kA ? a : b; }
 

@@ -32,9 +32,17 @@ TEST(MatMulParams, RefusesWhatCouldOverflowNamingLayerShapeAndScale) {
       {"no outputs", [](MatMulSpec& s) { s.out = 0; }, "outputs"},
       {"no rows", [](MatMulSpec& s) { s.batch = 0; }, "rows"},
       {"no inputs", [](MatMulSpec& s) { s.in_a = s.in_b = 0; }, "inputs"},
-      {"a gradient that outgrows its share", [](MatMulSpec& s) { s.derivative = {50, 4000.0, false}; }, "at scale 66"},
+      {"a gradient that outgrows its share",
+       [](MatMulSpec& s) {
+         s.derivative = {50, 4000.0, false};
+       },
+       "at scale 66"},
       {"an output that outgrows its share", [](MatMulSpec& s) { s.largest_weight = 0x1p36; }, "at scale 48"},
-      {"wide features", [](MatMulSpec& s) { s.features_a = {40, 1000.0, false}; }, "at scale 72"},
+      {"wide features",
+       [](MatMulSpec& s) {
+         s.features_a = {40, 1000.0, false};
+       },
+       "at scale 72"},
       {"huge batches", [](MatMulSpec& s) { s.batch = std::size_t{1} << 40; }, "gradients"},
       {"a negative weight scale", [](MatMulSpec& s) { s.weight_scale = -1; }, "fractional bits"},
       {"an output scale beyond the product's", [](MatMulSpec& s) { s.output_scale = 49; }, "opened"},

@@ -70,7 +70,8 @@ TEST_P(MatMulLayer, WorksWhereOnePartyHasNoFeatures) {
     const IntMatrix x_a = random_features(spec.features_a, Kind::kDense, 8, in_a, random_);
     const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 8, in_b, random_);
     const auto [at_a, at_b] = pair.forward(x_a, x_b);
-    const ShareMatrix expected = in_a > 0 ? multiply(x_a, pair.weight(Party::kA)) : multiply(x_b, pair.weight(Party::kB));
+    const ShareMatrix expected =
+        in_a > 0 ? multiply(x_a, pair.weight(Party::kA)) : multiply(x_b, pair.weight(Party::kB));
     EXPECT_EQ(open(at_a.share, at_b.share), expected);
     const auto [grad_a, grad_b] = pair.backward(x_a, x_b, random_derivative(spec, random_));
     EXPECT_EQ(grad_a.weight_a.has_value(), in_a > 0);

@@ -85,8 +85,8 @@ TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {
   const auto back = std::make_shared<UnbufferedChannel::Rendezvous>();
   const he::PlainScheme scheme;
   // Making the sessions already exchanges keys both ways at once; it would hang if they took turns.
-  testing::TwoParties parties(scheme, {std::make_unique<UnbufferedChannel>(there, back),
-                                       std::make_unique<UnbufferedChannel>(back, there)});
+  testing::TwoParties parties(
+      scheme, {std::make_unique<UnbufferedChannel>(there, back), std::make_unique<UnbufferedChannel>(back, there)});
   const net::Message message{net::Step::kForwardOperand, 0, 1000};
   const auto [at_a, at_b] = parties.run([&](Session& s) {
     Bytes received;

@@ -22,7 +22,8 @@ inline IntMatrix random_matrix(IntMatrix::Kind kind, std::size_t rows, std::size
   }
   if (kind == IntMatrix::Kind::kOneHot) {
     std::vector<IntMatrix::Column> ones(rows);
-    for (auto& c : ones) c = random.below(8) == 0 ? IntMatrix::kNoColumn : static_cast<IntMatrix::Column>(random.below(cols));
+    for (auto& c : ones)
+      c = random.below(8) == 0 ? IntMatrix::kNoColumn : static_cast<IntMatrix::Column>(random.below(cols));
     return IntMatrix::one_hot(cols, std::move(ones));
   }
   std::vector<std::size_t> starts{0};

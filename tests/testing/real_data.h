@@ -15,8 +15,8 @@ inline std::filesystem::path real_data(const std::string& file) {
 }  // namespace blindfl::testing
 
 /// Skips the test, saying why, where a data set is missing.
-#define BLINDFL_NEEDS_DATA(file)                                                                            \
-  if (!std::filesystem::exists(blindfl::testing::real_data(file))) {                                        \
+#define BLINDFL_NEEDS_DATA(file)                                                                             \
+  if (!std::filesystem::exists(blindfl::testing::real_data(file))) {                                         \
     GTEST_SKIP() << "real data set " << (file) << " is missing; set BLINDFL_DATA to the folder that has it"; \
-  }                                                                                                         \
+  }                                                                                                          \
   static_assert(true)

@@ -31,7 +31,8 @@ class TamperingChannel final : public net::Channel {
       spoilt[*tampering_.flip_bit / 8 - sent_] ^= static_cast<std::byte>(1U << (*tampering_.flip_bit % 8));
     }
     if (tampering_.cut_after) {
-      spoilt.resize(std::min<std::uint64_t>(spoilt.size(), *tampering_.cut_after - std::min(sent_, *tampering_.cut_after)));
+      spoilt.resize(
+          std::min<std::uint64_t>(spoilt.size(), *tampering_.cut_after - std::min(sent_, *tampering_.cut_after)));
     }
     sent_ += bytes.size();
     if (!spoilt.empty()) inner_->write_raw(spoilt);

@@ -16,8 +16,8 @@
 
 namespace blindfl::testing {
 
-/// Runs both at the same time, each in a thread of its own, and returns both results. If one fails, `on_error` must wake
-/// the other. Throws the cause: what the peer made of it (a closed link) only if there is nothing better.
+/// Runs both at the same time, each in a thread of its own, and returns both results. If one fails, `on_error` must
+/// wake the other. Throws the cause: what the peer made of it (a closed link) only if there is nothing better.
 template <class A, class B>
 auto run_both(A&& at_a, B&& at_b, const std::function<void()>& on_error) {
   const auto guarded = [&](auto& body, auto& result, std::exception_ptr& error) {
@@ -58,7 +58,8 @@ auto run_both(A&& at_a, B&& at_b, const std::function<void()>& on_error) {
 
 enum class Record { kYes, kNo };
 
-/// A and B in one process, each with a session over a memory channel; what crosses it is recorded unless told otherwise.
+/// A and B in one process, each with a session over a memory channel; what crosses it is recorded unless told
+/// otherwise.
 class TwoParties {
   template <class Pair>
   static auto& of(Pair& pair, protocol::Party party) {

@@ -10,8 +10,8 @@
 namespace blindfl::testing {
 
 /// Do these values look uniformly random in each of their bytes? Pearson's statistic with 255 degrees of freedom has a
-/// mean of 255 and a deviation of 22.6; uniform values pass with a chance of error below 1e-9 for each byte. Takes at least
-/// 1280 values.
+/// mean of 255 and a deviation of 22.6; uniform values pass with a chance of error below 1e-9 for each byte. Takes at
+/// least 1280 values.
 template <class T>
 bool looks_uniform(std::span<const T> values) {
   if (values.size() < 1280) return false;

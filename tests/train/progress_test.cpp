@@ -43,7 +43,9 @@ TEST(Progress, RewritesOneLineOnATerminal) {
   EXPECT_THAT(text, HasSubstr("\r"));
 }
 
-TEST(Progress, ShowsNoLossWhereThereIsNone) { EXPECT_THAT(shown(false, std::nullopt), Not(HasSubstr("loss"))); }
+TEST(Progress, ShowsNoLossWhereThereIsNone) {
+  EXPECT_THAT(shown(false, std::nullopt), Not(HasSubstr("loss")));
+}
 
 }  // namespace
 }  // namespace blindfl::train

@@ -75,8 +75,8 @@ PartyResult run_model(Model& model, Session& session, const Experiment& e, const
   return result;
 }
 
-torch::Tensor run_local(const Experiment& e, const data::Table& train, const data::Table& test, const torch::Tensor& start,
-                        const std::vector<torch::Tensor>& top) {
+torch::Tensor run_local(const Experiment& e, const data::Table& train, const data::Table& test,
+                        const torch::Tensor& start, const std::vector<torch::Tensor>& top) {
   lab::LocalModel model(train.cols(), e.hidden, e.outputs, e.activation);
   {
     const torch::NoGradGuard no_grad;
@@ -167,7 +167,8 @@ TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDo
   BLINDFL_NEEDS_DATA("connect-4.xz");
   // At ReLU's kink the last bit of Z decides about a whole derivative, so two runs that differ in that bit drift apart.
   // Plain libtorch with its Z rounded to 16 fractional bits ends up to 0.003 away from itself: see docs/protocols.md.
-  expect_accuracy_of_joined("connect-4 MLP (ReLU), accuracy", "connect-4.xz", connect4_mlp(nn::Activation::kRelu), 0.01);
+  expect_accuracy_of_joined("connect-4 MLP (ReLU), accuracy", "connect-4.xz", connect4_mlp(nn::Activation::kRelu),
+                            0.01);
 }
 
 TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {

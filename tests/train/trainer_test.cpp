@@ -59,7 +59,8 @@ TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
                   score([&](const data::Batch& x) { return model->forward(x); }, data.at(s.party()), 16)};
   });
   EXPECT_EQ(at_a.scores.size(0), 0);
-  const torch::Tensor expected = torch::mm(lab::features_tensor(data.joined), nn::joined_weight(at_a.pieces, at_b.pieces));
+  const torch::Tensor expected =
+      torch::mm(lab::features_tensor(data.joined), nn::joined_weight(at_a.pieces, at_b.pieces));
   EXPECT_LE(nn::largest_difference(at_b.scores, expected), 3e-5);
 }
 

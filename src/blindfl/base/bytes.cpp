@@ -28,15 +28,31 @@ T read_integer(ByteSource& source) {
 
 }  // namespace
 
-void ByteSink::write_u8(std::uint8_t x) { write_integer(*this, x); }
-void ByteSink::write_u32(std::uint32_t x) { write_integer(*this, x); }
-void ByteSink::write_u64(std::uint64_t x) { write_integer(*this, x); }
-void ByteSink::write_u128(std::span<const UInt128> values) { write(std::as_bytes(values)); }
+void ByteSink::write_u8(std::uint8_t x) {
+  write_integer(*this, x);
+}
+void ByteSink::write_u32(std::uint32_t x) {
+  write_integer(*this, x);
+}
+void ByteSink::write_u64(std::uint64_t x) {
+  write_integer(*this, x);
+}
+void ByteSink::write_u128(std::span<const UInt128> values) {
+  write(std::as_bytes(values));
+}
 
-std::uint8_t ByteSource::read_u8() { return read_integer<std::uint8_t>(*this); }
-std::uint32_t ByteSource::read_u32() { return read_integer<std::uint32_t>(*this); }
-std::uint64_t ByteSource::read_u64() { return read_integer<std::uint64_t>(*this); }
-void ByteSource::read_u128(std::span<UInt128> values) { read(std::as_writable_bytes(values)); }
+std::uint8_t ByteSource::read_u8() {
+  return read_integer<std::uint8_t>(*this);
+}
+std::uint32_t ByteSource::read_u32() {
+  return read_integer<std::uint32_t>(*this);
+}
+std::uint64_t ByteSource::read_u64() {
+  return read_integer<std::uint64_t>(*this);
+}
+void ByteSource::read_u128(std::span<UInt128> values) {
+  read(std::as_writable_bytes(values));
+}
 
 void BufferSource::read(std::span<std::byte> out) {
   require<ProtocolError>(out.size() <= bytes_.size(), "message is truncated: ", out.size(), " more bytes expected, ",

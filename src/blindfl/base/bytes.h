@@ -77,6 +77,8 @@ class BufferSource final : public ByteSource {
 [[nodiscard]] Bytes write_to_bytes(const std::function<void(ByteSink&)>& body);
 
 /// The bytes of a text, without a copy.
-[[nodiscard]] inline ByteView as_bytes(std::string_view text) { return std::as_bytes(std::span(text)); }
+[[nodiscard]] inline ByteView as_bytes(std::string_view text) {
+  return std::as_bytes(std::span(text));
+}
 
 }  // namespace blindfl

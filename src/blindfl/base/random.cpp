@@ -150,7 +150,9 @@ std::uint64_t SeededRandom::below(std::uint64_t n) {
   }
 }
 
-double SeededRandom::uniform() { return static_cast<double>(next_u64() >> 11) * 0x1p-53; }
+double SeededRandom::uniform() {
+  return static_cast<double>(next_u64() >> 11) * 0x1p-53;
+}
 
 double SeededRandom::normal() {
   const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

@@ -9,9 +9,8 @@ namespace blindfl::he {
 
 std::string ProductSpec::describe() const {
   std::ostringstream text;
-  text << rows << " x " << inner << " x " << cols << ", left values below 2^"
-       << bit_length(left_bound) << " at scale " << left_scale << ", right values of " << right_bits
-       << " bits at scale " << right_scale;
+  text << rows << " x " << inner << " x " << cols << ", left values below 2^" << bit_length(left_bound) << " at scale "
+       << left_scale << ", right values of " << right_bits << " bits at scale " << right_scale;
   return text.str();
 }
 
@@ -20,9 +19,9 @@ void check_spec(const ProductSpec& spec) {
   const auto countable = [](std::size_t a, std::size_t b) { return a <= kMostValues / b; };
   require<InvalidArgument>(spec.rows > 0 && spec.inner > 0 && spec.cols > 0, "product of ", spec.describe(),
                            ": an empty matrix has no product");
-  require<InvalidArgument>(countable(spec.rows, spec.inner) && countable(spec.inner, spec.cols) &&
-                               countable(spec.rows, spec.cols),
-                           "product of ", spec.describe(), ": more than 2^40 values in one matrix");
+  require<InvalidArgument>(
+      countable(spec.rows, spec.inner) && countable(spec.inner, spec.cols) && countable(spec.rows, spec.cols),
+      "product of ", spec.describe(), ": more than 2^40 values in one matrix");
   require<InvalidArgument>(spec.left_bound > 0 && spec.left_bound <= FixedPoint::kMaxBound, "product of ",
                            spec.describe(), ": the left bound must be between 1 and 2^62");
   require<InvalidArgument>(spec.right_bits > 0 && spec.right_bits <= 128, "product of ", spec.describe(),

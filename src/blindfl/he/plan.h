@@ -11,9 +11,9 @@ namespace blindfl::he {
 
 /// The public facts of a private product `X * M`, known to both parties before anything is sent.
 struct ProductSpec {
-  std::size_t rows = 0;   ///< of X, and of the result
-  std::size_t inner = 0;  ///< columns of X, rows of M
-  std::size_t cols = 0;   ///< of M, and of the result
+  std::size_t rows = 0;          ///< of X, and of the result
+  std::size_t inner = 0;         ///< columns of X, rows of M
+  std::size_t cols = 0;          ///< of M, and of the result
   std::uint64_t left_bound = 0;  ///< no value of X exceeds this in magnitude
   int left_scale = 0;
   int right_scale = 0;

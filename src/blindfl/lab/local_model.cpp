@@ -9,7 +9,9 @@ namespace blindfl::lab {
 
 namespace {
 
-std::int64_t as_size(std::size_t n) { return static_cast<std::int64_t>(n); }
+std::int64_t as_size(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
 
 }  // namespace
 

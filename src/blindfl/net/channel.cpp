@@ -125,8 +125,8 @@ void Channel::receive_frame(const Message& expected, const std::function<void(By
   require<ProtocolError>(header.sequence == next_received_, "message number ", header.sequence, " arrived in place of ",
                          next_received_);
   require<ProtocolError>(arrived.step == expected.step && arrived.layer == expected.layer, "expected a ",
-                         name_of(expected.step), " message of layer ", expected.layer, ", but a ", name_of(arrived.step),
-                         " message of layer ", arrived.layer, " arrived");
+                         name_of(expected.step), " message of layer ", expected.layer, ", but a ",
+                         name_of(arrived.step), " message of layer ", arrived.layer, " arrived");
   require<ProtocolError>(arrived.size == expected.size, "a ", name_of(expected.step), " message of layer ",
                          expected.layer, " has ", arrived.size, " bytes, expected ", expected.size);
   ++next_received_;

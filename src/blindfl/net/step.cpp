@@ -29,7 +29,9 @@ const StepInfo* find(Step step) {
 
 }  // namespace
 
-std::span<const StepInfo> all_steps() { return kSteps; }
+std::span<const StepInfo> all_steps() {
+  return kSteps;
+}
 
 const StepInfo& describe(Step step) {
   const StepInfo* info = find(step);

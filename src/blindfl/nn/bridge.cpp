@@ -15,6 +15,8 @@ std::vector<double> to_vector(const torch::Tensor& tensor) {
   return {first, first + doubles.numel()};
 }
 
-torch::Tensor labels_tensor(const data::Batch& batch) { return to_tensor(batch.labels, batch.labels.size(), 1).view({-1}); }
+torch::Tensor labels_tensor(const data::Batch& batch) {
+  return to_tensor(batch.labels, batch.labels.size(), 1).view({-1});
+}
 
 }  // namespace blindfl::nn

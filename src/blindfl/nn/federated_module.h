@@ -8,7 +8,8 @@
 
 namespace blindfl::nn {
 
-/// The base of every module with a federated layer inside: `torch::nn::Module` plus the parameters that no tensor holds.
+/// The base of every module with a federated layer inside: `torch::nn::Module` plus the parameters that no tensor
+/// holds.
 ///
 /// ```
 /// struct LogisticRegressionImpl : blindfl::FederatedModule {

@@ -27,9 +27,9 @@ FederatedOptimizer::FederatedOptimizer(const FederatedModule& module, const SgdO
     : FederatedOptimizer(module.federated_parameters(), options) {
   auto plain = module.parameters();
   if (plain.empty()) return;
-  plain_.emplace(std::move(plain), torch::optim::SGDOptions(options.learning_rate)
-                                       .momentum(options.momentum)
-                                       .weight_decay(options.weight_decay));
+  plain_.emplace(
+      std::move(plain),
+      torch::optim::SGDOptions(options.learning_rate).momentum(options.momentum).weight_decay(options.weight_decay));
 }
 
 void FederatedOptimizer::check() const {

@@ -8,12 +8,24 @@ FederatedParameter::FederatedParameter(std::shared_ptr<protocol::MatMul> layer, 
   state_->layer = std::move(layer);
 }
 
-const std::string& FederatedParameter::name() const { return state_->weight->name; }
-protocol::Party FederatedParameter::features_of() const { return state_->weight->features_of; }
-const ShareMatrix& FederatedParameter::piece() const { return state_->weight->piece; }
-const std::optional<ShareMatrix>& FederatedParameter::grad() const { return state_->grad; }
-const protocol::MatMulParams& FederatedParameter::params() const { return state_->layer->params(); }
-double FederatedParameter::batch() const { return static_cast<double>(params().spec().batch); }
+const std::string& FederatedParameter::name() const {
+  return state_->weight->name;
+}
+protocol::Party FederatedParameter::features_of() const {
+  return state_->weight->features_of;
+}
+const ShareMatrix& FederatedParameter::piece() const {
+  return state_->weight->piece;
+}
+const std::optional<ShareMatrix>& FederatedParameter::grad() const {
+  return state_->grad;
+}
+const protocol::MatMulParams& FederatedParameter::params() const {
+  return state_->layer->params();
+}
+double FederatedParameter::batch() const {
+  return static_cast<double>(params().spec().batch);
+}
 
 void FederatedParameter::accumulate_grad(const std::optional<ShareMatrix>& share) {
   state_->has_grad = true;

@@ -64,10 +64,16 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   return output;
 }
 
-torch::Tensor MatMulImpl::forward(const data::Batch& batch) { return open(shares(batch)); }
+torch::Tensor MatMulImpl::forward(const data::Batch& batch) {
+  return open(shares(batch));
+}
 
-FederatedParameter MatMulImpl::weight_a() const { return source_->weight_a; }
-FederatedParameter MatMulImpl::weight_b() const { return source_->weight_b; }
+FederatedParameter MatMulImpl::weight_a() const {
+  return source_->weight_a;
+}
+FederatedParameter MatMulImpl::weight_b() const {
+  return source_->weight_b;
+}
 
 void MatMulImpl::pretty_print(std::ostream& stream) const {
   const protocol::MatMulSpec& spec = source_->layer->params().spec();

@@ -34,7 +34,8 @@ struct MatMulOptions {
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.
 class MatMulImpl : public FederatedModule {
  public:
-  /// Throws InvalidArgument if the layer could overflow. Both parties must pass the same shape and options but the seed.
+  /// Throws InvalidArgument if the layer could overflow. Both parties must pass the same shape and options but the
+  /// seed.
   MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out, const MatMulOptions& options = {});
 
   /// At B: Z, rows x OUT. At A: 0 x OUT. Both with a gradient function.

@@ -8,7 +8,9 @@ namespace blindfl::nn {
 
 namespace {
 
-std::int64_t as_size(std::size_t n) { return static_cast<std::int64_t>(n); }
+std::int64_t as_size(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
 
 std::size_t first_width(const std::vector<std::size_t>& hidden) {
   require<InvalidArgument>(!hidden.empty(), "a multi-layer perceptron needs at least one hidden layer");
@@ -53,8 +55,8 @@ torch::Tensor predictions(Family family, const torch::Tensor& scores) {
   fail<InvalidArgument>("predictions: there is no such family");
 }
 
-GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape,
-                                             std::size_t outputs, const MatMulOptions& options)
+GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs,
+                                             const MatMulOptions& options)
     : source(register_module("source", MatMul(session, shape, outputs, options))),
       bias(register_parameter("bias", torch::zeros({as_size(outputs)}))) {}
 
@@ -78,6 +80,8 @@ MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const st
       bias(register_parameter("bias", initial_bias(shape, first_width(hidden)))),
       top(register_module("top", make_top(hidden, outputs, activation))) {}
 
-torch::Tensor MlpImpl::forward(const data::Batch& batch) { return top->forward(source(batch) + bias); }
+torch::Tensor MlpImpl::forward(const data::Batch& batch) {
+  return top->forward(source(batch) + bias);
+}
 
 }  // namespace blindfl::nn

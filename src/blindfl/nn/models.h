@@ -17,8 +17,8 @@ enum class Family {
   kPoisson,      ///< one score, the logarithm of the expected count
 };
 
-/// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose `backward()`
-/// works all the same.
+/// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose
+/// `backward()` works all the same.
 [[nodiscard]] torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels);
 
 /// Probabilities (one column per class, or of label 1), expected values or expected counts.

@@ -15,7 +15,7 @@ namespace {
 ShareMatrix draw_piece(const MatMulParams& params, Party features_of, SeededRandom& random) {
   const MatMulSpec& spec = params.spec();
   const double deviation = params.initial_deviation() / std::numbers::sqrt2;
-  std::vector<double> reals(params.in(features_of) * spec.out);
+  std::vector<double> reals(params.in(features_of)*spec.out);
   for (double& x : reals) {
     x = std::clamp(deviation * random.normal(), -spec.largest_weight, spec.largest_weight);
   }
@@ -54,8 +54,7 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec, std::uint64_t seed)
 }
 
 const he::Plan& MatMul::forward_plan(Party party, std::size_t rows) {
-  return cached_plan(forward_plans_, party, rows,
-                     [&] { return session_.scheme().plan(params_.forward(party, rows)); });
+  return cached_plan(forward_plans_, party, rows, [&] { return session_.scheme().plan(params_.forward(party, rows)); });
 }
 
 const he::Plan& MatMul::backward_plan(Party party, std::size_t rows) {
@@ -67,11 +66,10 @@ void MatMul::check_features(const IntMatrix& x) const {
   const Party me = session_.party();
   require<InvalidArgument>(x.cols() == params_.in(me), "layer '", params_.spec().name, "' takes ", params_.in(me),
                            " features of this party, the batch has ", x.cols());
-  require<InvalidArgument>(x.cols() == 0 || (x.scale() == params_.features(me).scale() &&
-                                             x.bound() <= params_.features(me).bound()),
-                           "layer '", params_.spec().name, "' takes features at scale ", params_.features(me).scale(),
-                           " and below 2^", bit_length(params_.features(me).bound()),
-                           ", the batch is encoded otherwise");
+  require<InvalidArgument>(
+      x.cols() == 0 || (x.scale() == params_.features(me).scale() && x.bound() <= params_.features(me).bound()),
+      "layer '", params_.spec().name, "' takes features at scale ", params_.features(me).scale(), " and below 2^",
+      bit_length(params_.features(me).bound()), ", the batch is encoded otherwise");
 }
 
 // Step 0 of the forward pass: `[[V]]` travels once per change, not once per use. Both parties see the same versions.

@@ -30,9 +30,9 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
                            " fractional bits");
   require<InvalidArgument>(spec.output_scale >= 0 && spec.output_scale <= product_scale_, where(),
                            ": Z cannot be opened at ", spec.output_scale, " fractional bits, it has ", product_scale_);
-  require<InvalidArgument>(std::isfinite(spec.largest_weight) && spec.largest_weight > 0 &&
-                               spec.largest_weight <= 0x1p40,
-                           where(), ": the largest weight must be positive and at most 2^40");
+  require<InvalidArgument>(
+      std::isfinite(spec.largest_weight) && spec.largest_weight > 0 && spec.largest_weight <= 0x1p40, where(),
+      ": the largest weight must be positive and at most 2^40");
   require<InvalidArgument>(std::isfinite(spec.initial_deviation) && spec.initial_deviation >= 0 &&
                                spec.initial_deviation <= spec.largest_weight,
                            where(), ": the initial deviation must be between 0 and the largest weight");

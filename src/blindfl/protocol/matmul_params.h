@@ -37,9 +37,7 @@ class MatMulParams {
 
   [[nodiscard]] const MatMulSpec& spec() const { return spec_; }
   [[nodiscard]] std::size_t in(Party party) const { return party == Party::kA ? spec_.in_a : spec_.in_b; }
-  [[nodiscard]] const FixedPoint& features(Party party) const {
-    return party == Party::kA ? features_a_ : features_b_;
-  }
+  [[nodiscard]] const FixedPoint& features(Party party) const { return party == Party::kA ? features_a_ : features_b_; }
   [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
   [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
 

@@ -50,6 +50,8 @@ Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::
   return {rows, encode_dense(encoding, rows, cols, padded)};
 }
 
-Derivative absent_derivative(std::size_t rows) { return {rows, std::nullopt}; }
+Derivative absent_derivative(std::size_t rows) {
+  return {rows, std::nullopt};
+}
 
 }  // namespace blindfl::protocol

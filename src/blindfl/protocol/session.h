@@ -15,7 +15,9 @@ namespace blindfl::protocol {
 /// A holds features; B holds features and the labels.
 enum class Party { kA, kB };
 
-[[nodiscard]] constexpr Party peer_of(Party party) { return party == Party::kA ? Party::kB : Party::kA; }
+[[nodiscard]] constexpr Party peer_of(Party party) {
+  return party == Party::kA ? Party::kB : Party::kA;
+}
 
 struct SessionOptions {
   std::size_t threads = 1;  ///< for this party's own computing, the caller's thread included
@@ -42,8 +44,9 @@ class Session {
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
 
-  /// Sends `bytes` bytes through `send` and receives through `receive`: one after the other where the channel takes that
-  /// much without waiting for the peer, at the same time where it does not, so that two parties cannot block each other.
+  /// Sends `bytes` bytes through `send` and receives through `receive`: one after the other where the channel takes
+  /// that much without waiting for the peer, at the same time where it does not, so that two parties cannot block each
+  /// other.
   void exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive);
 
  private:

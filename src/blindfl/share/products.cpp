@@ -41,16 +41,15 @@ ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool)
 }
 
 ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
-  require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ",
-                           m.rows(), " x ", m.cols(), ": the inner dimensions differ");
+  require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ", m.rows(),
+                           " x ", m.cols(), ": the inner dimensions differ");
   ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale());
   // Rows of x scatter over all of `out`, so threads share out its columns instead.
   pool.parallel_for(m.cols(), grain_of(x.stored() * m.cols(), m.cols()), [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = 0; r < x.rows(); ++r) {
       const auto from = m.row(r).subspan(begin, end - begin);
-      x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-        add_scaled(out.row(c).subspan(begin, end - begin), v, from);
-      });
+      x.for_each_in_row(
+          r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(c).subspan(begin, end - begin), v, from); });
     }
   });
   return out;
@@ -69,9 +68,8 @@ ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m) {
 ShareMatrix to_ring(const IntMatrix& x) {
   ShareMatrix out(x.rows(), x.cols(), x.scale());
   for (std::size_t r = 0; r < x.rows(); ++r) {
-    x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-      out.row(r)[c] = static_cast<UInt128>(static_cast<Int128>(v));
-    });
+    x.for_each_in_row(
+        r, [&](std::size_t c, std::int64_t v) { out.row(r)[c] = static_cast<UInt128>(static_cast<Int128>(v)); });
   }
   return out;
 }

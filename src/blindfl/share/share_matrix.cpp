@@ -57,7 +57,9 @@ std::pair<ShareMatrix, ShareMatrix> split(const ShareMatrix& value, Random& rand
   return {std::move(mask), std::move(rest)};
 }
 
-ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b) { return a + b; }
+ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b) {
+  return a + b;
+}
 
 ShareMatrix rescale(const ShareMatrix& share, int scale) {
   check_shift(share.scale(), scale);
@@ -83,7 +85,9 @@ PublicFactor::PublicFactor(double x) {
   }
 }
 
-double PublicFactor::value() const { return std::ldexp(static_cast<double>(mantissa), -exponent); }
+double PublicFactor::value() const {
+  return std::ldexp(static_cast<double>(mantissa), -exponent);
+}
 
 ShareMatrix multiply_public(const ShareMatrix& share, const PublicFactor& factor, int scale) {
   check_shift(share.scale() + factor.exponent, scale);

@@ -19,7 +19,8 @@ class ShareMatrix {
  public:
   ShareMatrix() = default;
   /// All zeros.
-  ShareMatrix(std::size_t rows, std::size_t cols, int scale) : rows_(rows), cols_(cols), scale_(scale), values_(rows * cols) {}
+  ShareMatrix(std::size_t rows, std::size_t cols, int scale)
+      : rows_(rows), cols_(cols), scale_(scale), values_(rows * cols) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t cols() const { return cols_; }
@@ -67,7 +68,8 @@ constexpr int kMaxRescaleBits = 87;
 struct PublicFactor {
   static constexpr int kBits = 24;
 
-  /// The nearest factor with a mantissa of at most 24 bits. Throws InvalidArgument if `x` is not finite or is beyond 2^40.
+  /// The nearest factor with a mantissa of at most 24 bits. Throws InvalidArgument if `x` is not finite or is beyond
+  /// 2^40.
   explicit PublicFactor(double x);
   [[nodiscard]] double value() const;
 

@@ -30,6 +30,8 @@ std::int64_t FixedPoint::encode(double x, std::size_t row, std::size_t column) c
   return static_cast<std::int64_t>(rounded);
 }
 
-double FixedPoint::decode(std::int64_t value) const { return std::ldexp(static_cast<double>(value), -scale_); }
+double FixedPoint::decode(std::int64_t value) const {
+  return std::ldexp(static_cast<double>(value), -scale_);
+}
 
 }  // namespace blindfl

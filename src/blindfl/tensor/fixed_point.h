@@ -21,7 +21,8 @@ class FixedPoint {
   static constexpr int kMaxScale = 60;
   static constexpr std::uint64_t kMaxBound = std::uint64_t{1} << 62;
 
-  /// Throws InvalidArgument unless 0 <= scale <= 60, `largest` is positive and finite, and the integers stay below 2^62.
+  /// Throws InvalidArgument unless 0 <= scale <= 60, `largest` is positive and finite, and the integers stay below
+  /// 2^62.
   explicit FixedPoint(const FixedPointSpec& spec);
 
   [[nodiscard]] int scale() const { return scale_; }

@@ -73,17 +73,16 @@ IntMatrix IntMatrix::csr(std::size_t rows, std::size_t cols, std::vector<std::si
 IntMatrix IntMatrix::one_hot(std::size_t cols, std::vector<Column> ones) {
   check_frame(cols, 0, 1);
   for (std::size_t r = 0; r < ones.size(); ++r) {
-    require<InvalidArgument>(ones[r] < cols || ones[r] == kNoColumn, "one-hot matrix: row ", r,
-                             " has a column beyond ", cols);
+    require<InvalidArgument>(ones[r] < cols || ones[r] == kNoColumn, "one-hot matrix: row ", r, " has a column beyond ",
+                             cols);
   }
   const std::size_t rows = ones.size();
   return {Kind::kOneHot, rows, cols, 0, 1, {.row_starts = {}, .columns = std::move(ones), .values = {}}};
 }
 
 std::size_t IntMatrix::stored() const {
-  return kind_ == Kind::kOneHot
-             ? rows_ - static_cast<std::size_t>(std::ranges::count(storage_->columns, kNoColumn))
-             : storage_->values.size();
+  return kind_ == Kind::kOneHot ? rows_ - static_cast<std::size_t>(std::ranges::count(storage_->columns, kNoColumn))
+                                : storage_->values.size();
 }
 
 std::vector<std::int64_t> IntMatrix::to_dense() const {

@@ -26,8 +26,8 @@ class IntMatrix {
   /// `values` row by row. Throws InvalidArgument if their number is not rows * cols or one exceeds `bound`.
   static IntMatrix dense(std::size_t rows, std::size_t cols, std::vector<std::int64_t> values, int scale,
                          std::uint64_t bound);
-  /// Compressed rows: row r holds `columns[i]`, `values[i]` for row_starts[r] <= i < row_starts[r + 1], columns ascending.
-  /// Throws InvalidArgument if the parts do not fit together or a value exceeds `bound`.
+  /// Compressed rows: row r holds `columns[i]`, `values[i]` for row_starts[r] <= i < row_starts[r + 1], columns
+  /// ascending. Throws InvalidArgument if the parts do not fit together or a value exceeds `bound`.
   static IntMatrix csr(std::size_t rows, std::size_t cols, std::vector<std::size_t> row_starts,
                        std::vector<Column> columns, std::vector<std::int64_t> values, int scale, std::uint64_t bound);
   /// Row r is 1 at column ones[r] and 0 elsewhere, or all 0 at `kNoColumn`. Scale 0, bound 1.

@@ -39,8 +39,9 @@ double auc(std::span<const double> scores, std::span<const double> labels) {
 }
 
 double accuracy(std::span<const double> scores, std::size_t classes, std::span<const double> labels) {
-  require<InvalidArgument>(classes > 0 && !labels.empty() && scores.size() == labels.size() * classes, "accuracy: ",
-                           scores.size(), " scores do not make ", labels.size(), " rows of ", classes, " classes");
+  require<InvalidArgument>(classes > 0 && !labels.empty() && scores.size() == labels.size() * classes,
+                           "accuracy: ", scores.size(), " scores do not make ", labels.size(), " rows of ", classes,
+                           " classes");
   std::size_t right = 0;
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const auto row = scores.subspan(r * classes, classes);

@@ -25,7 +25,7 @@ struct StepReport {
   std::size_t epochs = 0;
   std::size_t step = 0;  ///< over all epochs, from 1
   std::size_t steps = 0;
-  std::size_t rows = 0;         ///< in this step
+  std::size_t rows = 0;        ///< in this step
   std::optional<double> loss;  ///< of this step; only B knows
 };
 
@@ -33,9 +33,9 @@ using Forward = std::function<torch::Tensor(const data::Batch&)>;
 using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels)>;
 using Observer = std::function<void(const StepReport&)>;
 
-/// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of the
-/// same people in the same order. `forward` runs `model`.
-/// Throws InvalidArgument if there are no rows or options are out of range; whatever the protocol throws.
+/// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of
+/// the same people in the same order. `forward` runs `model`. Throws InvalidArgument if there are no rows or options
+/// are out of range; whatever the protocol throws.
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer = {});
 

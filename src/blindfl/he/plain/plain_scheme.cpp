@@ -90,9 +90,9 @@ class PlainMultiplier final : public Multiplier {
   [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
                                                  Random& random, ThreadPool& pool, ByteSink& reply) const override {
     const auto* m = dynamic_cast<const PlainOperand*>(&operand);
-    require<InvalidArgument>(m != nullptr && m->matrix.rows() == plan.spec().inner &&
-                                 m->matrix.cols() == plan.spec().cols,
-                             "product of ", plan.spec().describe(), ": the operand was loaded for another layout");
+    require<InvalidArgument>(
+        m != nullptr && m->matrix.rows() == plan.spec().inner && m->matrix.cols() == plan.spec().cols, "product of ",
+        plan.spec().describe(), ": the operand was loaded for another layout");
     ShareMatrix masked = multiply(x, m->matrix, pool);
     ShareMatrix share(masked.rows(), masked.cols(), masked.scale());
     if (mask_) {
@@ -110,7 +110,9 @@ class PlainMultiplier final : public Multiplier {
 
 }  // namespace
 
-std::uint64_t PlainScheme::public_key_bytes() const { return sizeof kKeyMagic + kIdBytes; }
+std::uint64_t PlainScheme::public_key_bytes() const {
+  return sizeof kKeyMagic + kIdBytes;
+}
 
 std::unique_ptr<KeyOwner> PlainScheme::generate_keys(Random& random) const {
   return std::make_unique<PlainKeyOwner>(random.next_u128());
