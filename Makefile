@@ -1,4 +1,4 @@
-# The front door. Each target calls a script or a preset; `scripts/setup` needs only bash and apt-get, the rest needs it.
+# The front door: each target calls a script or a preset. On a machine without make, begin with scripts/setup.
 
 JOBS := $(shell nproc)
 

@@ -2,11 +2,11 @@
 
 // Included before everything else where clang meets libtorch; g++ does not need it.
 //
-// libtorch 1.13 uses members of std::vector<IValue> while IValue is incomplete. In C++20 these members are constexpr, and
-// clang then instantiates them on the spot and fails: https://github.com/pytorch/pytorch/pull/93978. Here libstdc++'s
-// vector becomes what it was in C++17, not constexpr, and nothing else changes.
+// libtorch 1.13 uses members of std::vector<IValue> while IValue is incomplete. In C++20 these members are constexpr,
+// and clang then instantiates them on the spot and fails: https://github.com/pytorch/pytorch/pull/93978. Here
+// libstdc++'s vector becomes what it was in C++17, not constexpr, and nothing else changes.
 
-// The one function that algorithms and vector<bool> both declare: give the constexpr declaration a type that nobody uses.
+// The one function that algorithms and vector<bool> both declare: its constexpr declaration gets a type nobody uses.
 #define _Bit_iterator _Unused_bit_iterator
 #include <bits/stl_algobase.h>
 #undef _Bit_iterator

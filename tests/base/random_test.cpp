@@ -223,8 +223,8 @@ TEST(SeededRandom, HasNoBiasBelowAHugeLimit) {
     ++by_size[x >> 62];
   }
   // A deviation of 82.
-  for (const int count : by_remainder) EXPECT_NEAR(count, kDraws / 3, 500);
-  for (const int count : by_size) EXPECT_NEAR(count, kDraws / 3, 500);
+  for (const int count : by_remainder) EXPECT_NEAR(count, kDraws / 3.0, 500);
+  for (const int count : by_size) EXPECT_NEAR(count, kDraws / 3.0, 500);
 }
 
 TEST(SeededRandom, RefusesAnEmptyRange) {

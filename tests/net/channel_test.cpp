@@ -22,6 +22,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 #include "blindfl/net/memory_channel.h"
+#include "testing/tampering_channel.h"
 
 namespace blindfl::net {
 namespace {
@@ -58,38 +59,14 @@ std::string message_of(const std::function<void()>& f) {
   return "nothing was thrown";
 }
 
-// A link that somebody listens on and, if asked, flips one bit of.
-class TamperingChannel final : public Channel {
- public:
-  explicit TamperingChannel(Channel& inner, std::optional<std::size_t> flipped_bit = {})
-      : inner_(inner), flipped_bit_(flipped_bit) {}
-
-  void write_raw(ByteView bytes) override {
-    Bytes copy(bytes.begin(), bytes.end());
-    if (flipped_bit_ && *flipped_bit_ / 8 >= seen_.size() && *flipped_bit_ / 8 < seen_.size() + copy.size()) {
-      copy[*flipped_bit_ / 8 - seen_.size()] ^= static_cast<std::byte>(1U << (*flipped_bit_ % 8));
-    }
-    seen_.insert(seen_.end(), copy.begin(), copy.end());
-    inner_.write_raw(copy);
-  }
-  void read_raw(std::span<std::byte> out) override { inner_.read_raw(out); }
-  void close() override { inner_.close(); }
-  [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
-
-  [[nodiscard]] const Bytes& seen() const { return seen_; }
-
- private:
-  Channel& inner_;
-  std::optional<std::size_t> flipped_bit_;
-  Bytes seen_;
-};
+using testing::TamperingChannel;
 
 // The bytes of the given messages as one sender puts them on the wire.
 Bytes frames_of(const std::vector<Message>& messages) {
   const auto [a, b] = make_memory_channels();
   TamperingChannel listening(*a);
   for (const Message& m : messages) listening.send(m, Bytes(m.size, std::byte{0x5A}));
-  return listening.seen();
+  return listening.sent_bytes();
 }
 
 class ChannelPair : public ::testing::Test {
@@ -138,7 +115,7 @@ TEST_F(ChannelPair, PutsTheDocumentedBytesOnTheWire) {
   const std::uint32_t checksum = crc32c(payload, header_checksum(header));
   const Bytes trailer = write_to_bytes([&](ByteSink& out) { out.write_u32(checksum); });
   expected.insert(expected.end(), trailer.begin(), trailer.end());
-  EXPECT_EQ(listening.seen(), expected);
+  EXPECT_EQ(listening.sent_bytes(), expected);
 }
 
 TEST_F(ChannelPair, CountsPayloadPerStepAtBothEnds) {
@@ -331,9 +308,9 @@ TEST_F(DamagedChannel, IsNoticedForEveryBit) {
   const std::size_t bits = 8 * (kFrameHeaderBytes + kShort.size + kFrameTrailerBytes);
   for (std::size_t bit = 0; bit < bits; ++bit) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, bit);
+    TamperingChannel tampering(*a_, {.flip_bit = bit});
     tampering.send(kShort, as_bytes(kShortText));
-    ASSERT_EQ(8 * tampering.seen().size(), bits);
+    ASSERT_EQ(8 * tampering.sent_bytes().size(), bits);
     // Nothing more will come, so that no size however wrong makes the receiver wait.
     tampering.close();
     EXPECT_THROW((void)b_->receive(kShort), ProtocolError) << "bit " << bit;
@@ -341,10 +318,10 @@ TEST_F(DamagedChannel, IsNoticedForEveryBit) {
 }
 
 TEST_F(DamagedChannel, IsNoticedInAnOpenLinkWithoutWaitingForMore) {
-  // Bits of the size: a receiver that believed it would wait for bytes that never come.
-  for (std::size_t bit = 8 * 20; bit < 8 * 28; ++bit) {
+  // Bits of the size, in bytes 20 to 27: a receiver that believed it would wait for bytes that never come.
+  for (std::size_t bit = 160; bit < 224; ++bit) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, bit);
+    TamperingChannel tampering(*a_, {.flip_bit = bit});
     tampering.send(kShort, as_bytes(kShortText));
     auto receiver = std::async(std::launch::async, [&] { (void)b_->receive(kShort); });
     const bool in_time = receiver.wait_for(kPatience) == std::future_status::ready;
@@ -359,7 +336,7 @@ TEST_F(DamagedChannel, IsNoticedInALargeMessage) {
   const Message message = {Step::kForwardProduct, 0, payload.size()};
   for (const std::size_t byte : {std::size_t{0}, std::size_t{65536}, std::size_t{150001}, payload.size() - 1}) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, 8 * (kFrameHeaderBytes + byte) + 3);
+    TamperingChannel tampering(*a_, {.flip_bit = 8 * (kFrameHeaderBytes + byte) + 3});
     tampering.send(message, payload);
     EXPECT_THAT(message_of<ProtocolError>([&] { (void)b_->receive(message); }), HasSubstr("damaged"));
     expect_closed();
@@ -442,6 +419,22 @@ TEST_F(MemoryChannel, DeliversWhatWasSentBeforeTheEnd) {
   EXPECT_EQ(b_->receive(kShort), bytes_of(kShortText));
   EXPECT_THROW((void)b_->receive(kShort), TransportError);
   EXPECT_THROW(b_->send(kShort, as_bytes(kShortText)), TransportError);
+}
+
+TEST_F(MemoryChannel, DoesNotTakeTheInsideOfARefusedMessageForTheNextOne) {
+  // A hostile peer hides a whole valid frame in the payload of a message that nobody expects.
+  const Message wanted{Step::kOutputShare, 3, 4};
+  const Bytes hidden = frames_of({wanted});
+  a_->send({Step::kOutputShare, 0, hidden.size()}, hidden);
+  EXPECT_THROW((void)b_->receive(wanted), ProtocolError);
+  EXPECT_THROW((void)b_->receive(wanted), TransportError);
+}
+
+TEST_F(MemoryChannel, ReceivesNothingAfterItWasClosedOnThisSide) {
+  const Message m{Step::kOutputShare, 0, 4};
+  a_->send(m, Bytes(4));
+  b_->close();
+  EXPECT_THROW((void)b_->receive(m), TransportError);
 }
 
 TEST_F(MemoryChannel, MayBeClosedTwice) {

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <optional>
 #include <span>
 
 #include "blindfl/he/plain/plain_scheme.h"
@@ -54,12 +56,12 @@ class Contract : public ::testing::Test {
 
   /// The last message of a step that `party` received.
   [[nodiscard]] Bytes last_received(Party party, Step step) const {
-    const auto messages = pair_.parties.recording(party).messages();
-    for (auto it = messages.rbegin(); it != messages.rend(); ++it) {
-      if (it->direction == Direction::kReceived && it->message.step == step) return it->payload;
+    std::optional<Bytes> last;
+    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+      if (m.direction == Direction::kReceived && m.message.step == step) last = m.payload;
     }
-    ADD_FAILURE() << "no such message";
-    return {};
+    EXPECT_TRUE(last.has_value()) << "no such message";
+    return last.value_or(Bytes{});
   }
   [[nodiscard]] ShareMatrix opened_by(Party party, Step step, const he::ProductSpec& product) {
     const Bytes payload = last_received(party, step);
@@ -137,10 +139,11 @@ TEST_F(Contract, RowsWithoutFeaturesAreMaskedLikeAnyOther) {
   run_step();
   const ShareMatrix opened = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
   // The second half of A's rows is empty, and 32 rows of 32 outputs are too few for one test: take two steps.
-  std::vector<UInt128> empty_rows(opened.values().begin() + 32 * 32, opened.values().end());
+  constexpr std::ptrdiff_t kHalf = 1024;
+  std::vector<UInt128> empty_rows(opened.values().begin() + kHalf, opened.values().end());
   run_step();
   const ShareMatrix again = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
-  empty_rows.insert(empty_rows.end(), again.values().begin() + 32 * 32, again.values().end());
+  empty_rows.insert(empty_rows.end(), again.values().begin() + kHalf, again.values().end());
   EXPECT_TRUE(testing::looks_uniform<UInt128>(empty_rows));
 }
 
@@ -163,12 +166,18 @@ TEST_F(ContractWithoutMasks, IsSeenInTheShareOfZ) {
   EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, Step::kOutputShare))));
 }
 
+std::vector<Step> steps_of(const std::map<Step, net::Traffic>& traffic) {
+  std::vector<Step> steps;
+  steps.reserve(traffic.size());
+  for (const auto& [step, count] : traffic) steps.push_back(step);
+  return steps;
+}
+
 TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
   run_step();
   // Besides keys, A receives what is encrypted under B's key, and one product under its own, checked above.
   const auto& received = pair_.parties.recording(Party::kA).received();
-  std::vector<Step> steps;
-  for (const auto& [step, traffic] : received) steps.push_back(step);
+  const std::vector<Step> steps = steps_of(received);
   EXPECT_EQ(steps,
             (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kDerivativeOperand}));
   const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
@@ -181,8 +190,7 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
 
 TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
   run_step();
-  std::vector<Step> steps;
-  for (const auto& [step, traffic] : pair_.parties.recording(Party::kB).received()) steps.push_back(step);
+  const std::vector<Step> steps = steps_of(pair_.parties.recording(Party::kB).received());
   EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kForwardOperand, Step::kForwardProduct, Step::kOutputShare,
                                 Step::kGradientProduct}));
   const Bytes key_of_a = pair_.parties.session(Party::kA).key_owner().public_key();

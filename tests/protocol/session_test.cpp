@@ -72,10 +72,11 @@ class UnbufferedChannel final : public net::Channel {
     }
     in_->wanted = 0;
   }
-  void close() override {}
   [[nodiscard]] std::uint64_t send_capacity() const override { return 0; }
 
  private:
+  void do_close() override {}
+
   std::shared_ptr<Rendezvous> out_;
   std::shared_ptr<Rendezvous> in_;
 };

@@ -360,14 +360,18 @@ TEST(MultiplyPublic, OpensToTheProductWithinOneUnit) {
 TEST(MultiplyPublic, IsExactForPowersOfTwoUpwards) {
   const ShareMatrix share = matrix(1, 2, 8, {kAllOnes - 4, 12345});
   EXPECT_TRUE(multiply_public(share, PublicFactor(1), 8) == share);
-  EXPECT_TRUE(multiply_public(share, PublicFactor(4), 8) == matrix(1, 2, 8, {(kAllOnes - 4) << 2, 4 * 12345}));
+  EXPECT_TRUE(multiply_public(share, PublicFactor(4), 8) ==
+              matrix(1, 2, 8, {(kAllOnes - 4) << 2, UInt128{12345} << 2}));
   EXPECT_TRUE(multiply_public(share, PublicFactor(-1), 8) == ShareMatrix(1, 2, 8) - share);
   EXPECT_TRUE(multiply_public(share, PublicFactor(0), 8) == ShareMatrix(1, 2, 8));
   EXPECT_TRUE(multiply_public(share, PublicFactor(0.5), 9) == matrix(1, 2, 9, {kAllOnes - 4, 12345}));
 }
 
-TEST(MultiplyPublic, RefusesAFactorTooSmallForTheScale) {
-  EXPECT_THROW((void)multiply_public(ShareMatrix(1, 1, 16), PublicFactor(0x1p-200), 16), InvalidArgument);
+TEST(MultiplyPublic, IsZeroForAFactorTooSmallForTheScale) {
+  const ShareMatrix share = matrix(1, 2, 16, {kAllOnes, UInt128{1} << 127});
+  for (const double factor : {0x1p-200, 0x1.8p-150, 1e-45}) {
+    EXPECT_TRUE(multiply_public(share, PublicFactor(factor), 16) == ShareMatrix(1, 2, 16)) << factor;
+  }
 }
 
 // round(x * 2^scale), halves away from zero, by exact rationals.

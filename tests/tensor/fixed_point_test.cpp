@@ -74,8 +74,8 @@ TEST(FixedPoint, TakesValuesUpToTheBound) {
   const std::vector<Case> cases = {
       {16, 16, std::uint64_t{1} << 20},
       {0, 1, 1},
-      {0, 1.75, 1},
-      {1, 1.75, 3},
+      {0, 1.75, 2},
+      {1, 1.75, 4},
       {2, 1.75, 7},
       {60, 0x1p-60, 1},
       {60, 4, FixedPoint::kMaxBound},
@@ -86,11 +86,11 @@ TEST(FixedPoint, TakesValuesUpToTheBound) {
     const FixedPoint encoding({.scale = c.scale, .largest = c.largest});
     EXPECT_EQ(encoding.scale(), c.scale);
     EXPECT_EQ(encoding.bound(), c.bound);
-    const double edge = std::ldexp(static_cast<double>(c.bound), -c.scale);
+    const double edge = c.largest;
     const auto bound = static_cast<std::int64_t>(c.bound);
     EXPECT_EQ(encoding.encode(edge, 0, 0), bound);
     EXPECT_EQ(encoding.encode(-edge, 0, 0), -bound);
-    const double beyond = std::ldexp(static_cast<double>(c.bound) * 1.5 + 1, -c.scale);
+    const double beyond = std::nextafter(c.largest, HUGE_VAL);
     EXPECT_THROW((void)encoding.encode(beyond, 0, 0), DataError) << c.largest << " at scale " << c.scale;
     EXPECT_THROW((void)encoding.encode(-beyond, 0, 0), DataError) << c.largest << " at scale " << c.scale;
   }
@@ -145,8 +145,8 @@ TEST(FixedPoint, RefusesSpecsThatCannotWork) {
       {.scale = 60, .largest = std::nextafter(4.0, 5.0)},
       {.scale = 60, .largest = std::numeric_limits<double>::max()},
       // Nothing but zero would fit.
-      {.scale = 0, .largest = 0.75},
-      {.scale = 16, .largest = 0x1p-17},
+      {.scale = 0, .largest = 0.25},
+      {.scale = 16, .largest = 0x1p-18},
       {.scale = 60, .largest = kSmallest},
   };
   for (const FixedPointSpec& spec : specs) {

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <exception>
 #include <memory>
+#include <utility>
 
 #include "blindfl/base/error.h"
 
@@ -11,12 +12,21 @@ namespace blindfl {
 
 ThreadPool::ThreadPool(std::size_t threads) {
   require<InvalidArgument>(threads >= 1, "a thread pool needs at least 1 thread");
-  for (std::size_t i = 1; i < threads; ++i) {
-    workers_.emplace_back([this] { work(); });
+  try {
+    for (std::size_t i = 1; i < threads; ++i) {
+      workers_.emplace_back([this] { work(); });
+    }
+  } catch (...) {
+    stop();  // the system has no thread left to give: join those there are
+    throw;
   }
 }
 
 ThreadPool::~ThreadPool() {
+  stop();
+}
+
+void ThreadPool::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -77,8 +87,8 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
   if (count == 0) return;
   // A few pieces per thread even out the load without many hand-overs.
   const std::size_t most = 4 * size();
-  const std::size_t piece = std::max({std::size_t{1}, grain, (count + most - 1) / most});
-  const std::size_t pieces = (count + piece - 1) / piece;
+  const std::size_t piece = std::min(count, std::max({std::size_t{1}, grain, (count - 1) / most + 1}));
+  const std::size_t pieces = (count - 1) / piece + 1;
   if (workers_.empty() || pieces == 1) {
     body(0, count);
     return;
@@ -99,7 +109,8 @@ void ThreadPool::parallel_for(std::size_t count, std::size_t grain,
   loop->run();
   std::unique_lock lock(loop->mutex);
   loop->finished.wait(lock, [&] { return loop->done.load() == pieces; });
-  if (loop->error) std::rethrow_exception(loop->error);
+  // Taken out first: a worker that lets go of the loop later must not be the one to free the exception.
+  if (const std::exception_ptr error = std::exchange(loop->error, nullptr)) std::rethrow_exception(error);
 }
 
 }  // namespace blindfl

@@ -22,11 +22,12 @@ class ThreadPool {
   [[nodiscard]] std::size_t size() const { return workers_.size() + 1; }
 
   /// Runs `body(begin, end)` over pieces that cover [0, count) once; returns when all are done.
-  /// Pieces hold at least `grain` items. What a piece throws is thrown here, the first of them.
+  /// Pieces but the last hold at least `grain` items. What a piece throws is thrown here, the first of them.
   void parallel_for(std::size_t count, std::size_t grain, const std::function<void(std::size_t, std::size_t)>& body);
 
  private:
   void work();
+  void stop();
 
   std::vector<std::thread> workers_;
   std::mutex mutex_;

@@ -86,7 +86,18 @@ void count(Traffic& traffic, std::uint64_t bytes) {
 
 }  // namespace
 
+void Channel::close() {
+  closed_ = true;
+  do_close();
+}
+
+// What a peer sent after, or inside, a message that was refused must never be taken for the next one.
+void Channel::check_open() const {
+  require<TransportError>(!closed_, "the channel to the peer is closed on this side, or was after an error");
+}
+
 void Channel::send(const Message& message, const std::function<void(ByteSink&)>& body) {
+  check_open();
   try {
     send_frame(message, body);
   } catch (...) {
@@ -109,6 +120,7 @@ void Channel::send(const Message& message, ByteView payload) {
 }
 
 void Channel::receive(const Message& expected, const std::function<void(ByteSource&)>& body) {
+  check_open();
   try {
     receive_frame(expected, body);
   } catch (...) {

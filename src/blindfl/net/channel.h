@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -46,8 +47,9 @@ class Channel {
   [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
 
-  /// Ends the link: both sides' pending and later calls throw TransportError. Any thread; harmless the second time.
-  virtual void close() = 0;
+  /// Ends the link: this side's later calls throw TransportError, also for what has already arrived, and so do the
+  /// peer's once it has received what was sent before. Any thread; harmless the second time.
+  void close();
   /// Bytes that `send` takes without waiting for the peer to receive.
   [[nodiscard]] virtual std::uint64_t send_capacity() const = 0;
 
@@ -57,9 +59,12 @@ class Channel {
   virtual void read_raw(std::span<std::byte> out) = 0;
 
  private:
+  virtual void do_close() = 0;
+  void check_open() const;
   void send_frame(const Message& message, const std::function<void(ByteSink&)>& body);
   void receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body);
 
+  std::atomic<bool> closed_ = false;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_received_ = 0;
   std::map<Step, Traffic> sent_;

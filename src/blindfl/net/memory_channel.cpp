@@ -66,10 +66,10 @@ class MemoryChannel final : public Channel {
 
   void write_raw(ByteView bytes) override { out_->write(bytes); }
   void read_raw(std::span<std::byte> out) override { in_->read(out); }
-  void close() override { close_pipes(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return std::numeric_limits<std::uint64_t>::max(); }
 
  private:
+  void do_close() override { close_pipes(); }
   void close_pipes() {
     out_->close();
     in_->close();

@@ -1,12 +1,19 @@
 #include "blindfl/net/recording_channel.h"
 
+#include "blindfl/base/error.h"
+
 namespace blindfl::net {
 
 namespace {
 
 void split_frames(ByteView stream, Direction direction, std::vector<RecordedMessage>& messages) {
   while (stream.size() >= kFrameHeaderBytes) {
-    const FrameHeader header = decode_header(stream.first<kFrameHeaderBytes>());
+    FrameHeader header;
+    try {
+      header = decode_header(stream.first<kFrameHeaderBytes>());
+    } catch (const ProtocolError&) {
+      return;  // a hostile peer's bytes: whoever received them has refused them
+    }
     stream = stream.subspan(kFrameHeaderBytes);
     if (stream.size() < header.message.size || stream.size() - header.message.size < kFrameTrailerBytes) return;
     const ByteView payload = stream.first(header.message.size);

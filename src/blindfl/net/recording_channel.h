@@ -24,13 +24,15 @@ class RecordingChannel final : public Channel {
 
   void write_raw(ByteView bytes) override;
   void read_raw(std::span<std::byte> out) override;
-  void close() override { inner_.close(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
 
-  /// The complete messages so far: what was sent, in order, then what was received, in order.
+  /// The complete messages so far: what was sent, in order, then what was received, in order. What follows a damaged
+  /// header is left out.
   [[nodiscard]] std::vector<RecordedMessage> messages() const;
 
  private:
+  void do_close() override { inner_.close(); }
+
   Channel& inner_;
   mutable std::mutex mutex_;
   Bytes sent_;

@@ -24,8 +24,8 @@ namespace {
 
 /// What travels from the forward to the backward pass inside the autograd graph.
 struct SavedOutput : torch::CustomClassHolder {
-  SavedOutput(SourceOutput::Opening o, std::size_t padded_rows, std::vector<SourceOutput::Part> p)
-      : opening(std::move(o)), padded(padded_rows), parts(std::move(p)) {}
+  SavedOutput(const SourceOutput::Opening& o, std::size_t padded_rows, std::vector<SourceOutput::Part> p)
+      : opening(o), padded(padded_rows), parts(std::move(p)) {}
   SourceOutput::Opening opening;
   std::size_t padded;
   std::vector<SourceOutput::Part> parts;

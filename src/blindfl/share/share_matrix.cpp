@@ -33,6 +33,12 @@ void check_shift(int from, int to) {
 
 }  // namespace
 
+std::size_t ShareMatrix::checked_count(std::size_t rows, std::size_t cols) {
+  constexpr std::size_t kMost = std::size_t{1} << 56;
+  require<InvalidArgument>(cols == 0 || rows <= kMost / cols, "a matrix of ", rows, " x ", cols, " is too large");
+  return rows * cols;
+}
+
 ShareMatrix& ShareMatrix::operator+=(const ShareMatrix& other) {
   check_alike(*this, other);
   for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
@@ -90,10 +96,12 @@ double PublicFactor::value() const {
 }
 
 ShareMatrix multiply_public(const ShareMatrix& share, const PublicFactor& factor, int scale) {
-  check_shift(share.scale() + factor.exponent, scale);
   const int k = share.scale() + factor.exponent - scale;
   const auto mantissa = static_cast<UInt128>(static_cast<Int128>(factor.mantissa));
   ShareMatrix result(share.rows(), share.cols(), scale);
+  if (k >= 128) return result;  // a factor so small that every share rounds to zero
+  require<InvalidArgument>(k > -128, "a public factor of 2^", -factor.exponent, " from scale ", share.scale(), " to ",
+                           scale, " shifts everything out");
   const auto from = share.values();
   const auto to = result.values();
   for (std::size_t i = 0; i < from.size(); ++i) to[i] = shifted(from[i] * mantissa, k);
@@ -101,11 +109,11 @@ ShareMatrix multiply_public(const ShareMatrix& share, const PublicFactor& factor
 }
 
 ShareMatrix encode_ring(std::size_t rows, std::size_t cols, std::span<const double> reals, int scale, double largest) {
-  require<InvalidArgument>(reals.size() == rows * cols, "encode_ring: ", reals.size(), " values do not make ", rows,
-                           " x ", cols);
-  require<InvalidArgument>(std::ldexp(largest, scale) < 0x1p126, "encode_ring: values up to ", largest, " at ", scale,
-                           " fractional bits do not fit in 127 bits");
   ShareMatrix encoded(rows, cols, scale);
+  require<InvalidArgument>(reals.size() == encoded.values().size(), "encode_ring: ", reals.size(),
+                           " values do not make ", rows, " x ", cols);
+  require<InvalidArgument>(largest >= 0 && std::ldexp(largest, scale) < 0x1p126, "encode_ring: values up to ", largest,
+                           " at ", scale, " fractional bits do not fit in 127 bits");
   for (std::size_t i = 0; i < reals.size(); ++i) {
     require<DataError>(std::isfinite(reals[i]), "row ", i / cols, ", column ", i % cols, ": not a finite number");
     require<DataError>(std::abs(reals[i]) <= largest, "row ", i / cols, ", column ", i % cols,

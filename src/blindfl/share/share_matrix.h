@@ -18,9 +18,9 @@ namespace blindfl {
 class ShareMatrix {
  public:
   ShareMatrix() = default;
-  /// All zeros.
+  /// All zeros. Throws InvalidArgument if there are more values than can be counted.
   ShareMatrix(std::size_t rows, std::size_t cols, int scale)
-      : rows_(rows), cols_(cols), scale_(scale), values_(rows * cols) {}
+      : rows_(rows), cols_(cols), scale_(scale), values_(checked_count(rows, cols)) {}
 
   [[nodiscard]] std::size_t rows() const { return rows_; }
   [[nodiscard]] std::size_t cols() const { return cols_; }
@@ -39,6 +39,8 @@ class ShareMatrix {
   bool operator==(const ShareMatrix& other) const = default;
 
  private:
+  static std::size_t checked_count(std::size_t rows, std::size_t cols);
+
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;
   int scale_ = 0;
@@ -68,8 +70,8 @@ constexpr int kMaxRescaleBits = 87;
 struct PublicFactor {
   static constexpr int kBits = 24;
 
-  /// The nearest factor with a mantissa of at most 24 bits. Throws InvalidArgument if `x` is not finite or is beyond
-  /// 2^40.
+  /// The nearest factor with a mantissa of at most 24 bits: within 2^-24 of `x`, relatively. Throws InvalidArgument if
+  /// `x` is not finite or is beyond 2^40.
   explicit PublicFactor(double x);
   [[nodiscard]] double value() const;
 

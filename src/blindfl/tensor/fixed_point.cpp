@@ -6,12 +6,13 @@
 
 namespace blindfl {
 
-FixedPoint::FixedPoint(const FixedPointSpec& spec) : scale_(spec.scale), bound_(0), clip_(spec.clip) {
+FixedPoint::FixedPoint(const FixedPointSpec& spec)
+    : scale_(spec.scale), largest_(spec.largest), bound_(0), clip_(spec.clip) {
   require<InvalidArgument>(spec.scale >= 0 && spec.scale <= kMaxScale, "fixed point: a scale of ", spec.scale,
                            " fractional bits is not between 0 and ", kMaxScale);
   require<InvalidArgument>(std::isfinite(spec.largest) && spec.largest > 0,
                            "fixed point: the largest value must be positive and finite");
-  const double bound = std::floor(std::ldexp(spec.largest, spec.scale));
+  const double bound = std::round(std::ldexp(spec.largest, spec.scale));
   require<InvalidArgument>(bound >= 1 && bound <= static_cast<double>(kMaxBound), "fixed point: values up to ",
                            spec.largest, " at ", spec.scale, " fractional bits do not fit in 62 bits");
   bound_ = static_cast<std::uint64_t>(bound);
@@ -20,14 +21,12 @@ FixedPoint::FixedPoint(const FixedPointSpec& spec) : scale_(spec.scale), bound_(
 std::int64_t FixedPoint::encode(double x, std::size_t row, std::size_t column) const {
   require<DataError>(std::isfinite(x), "row ", row, ", column ", column, ": not a finite number");
   // Scaling by a power of two is exact, and so is rounding: no sum can carry a half over to the next integer.
-  const double rounded = std::round(std::ldexp(x, scale_));
-  const auto bound = static_cast<double>(bound_);
-  if (std::abs(rounded) > bound) {
-    require<DataError>(clip_, "row ", row, ", column ", column, ": outside the agreed range of +-", decode(bound_),
+  if (std::abs(x) > largest_) {
+    require<DataError>(clip_, "row ", row, ", column ", column, ": outside the agreed range of +-", largest_,
                        "; raise the range, rescale the column, or ask for clipping");
-    return static_cast<std::int64_t>(std::copysign(bound, x));
+    x = std::copysign(largest_, x);
   }
-  return static_cast<std::int64_t>(rounded);
+  return static_cast<std::int64_t>(std::round(std::ldexp(x, scale_)));
 }
 
 double FixedPoint::decode(std::int64_t value) const {

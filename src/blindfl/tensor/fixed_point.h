@@ -21,8 +21,8 @@ class FixedPoint {
   static constexpr int kMaxScale = 60;
   static constexpr std::uint64_t kMaxBound = std::uint64_t{1} << 62;
 
-  /// Throws InvalidArgument unless 0 <= scale <= 60, `largest` is positive and finite, and the integers stay below
-  /// 2^62.
+  /// Throws InvalidArgument unless 0 <= scale <= 60, `largest` is positive and finite, and the largest integer is
+  /// between 1 and 2^62.
   explicit FixedPoint(const FixedPointSpec& spec);
 
   [[nodiscard]] int scale() const { return scale_; }
@@ -36,6 +36,7 @@ class FixedPoint {
 
  private:
   int scale_;
+  double largest_;
   std::uint64_t bound_;
   bool clip_;
 };

@@ -46,7 +46,9 @@ IntMatrix IntMatrix::dense(std::size_t rows, std::size_t cols, std::vector<std::
   check_frame(cols, scale, bound);
   require<InvalidArgument>(cols == 0 ? values.empty() : values.size() / cols == rows && values.size() % cols == 0,
                            "dense matrix: ", values.size(), " values do not make ", rows, " x ", cols);
-  for (std::size_t i = 0; i < values.size(); ++i) check_value(values[i], bound, i / cols, i % cols);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t c = 0; c < cols; ++c) check_value(values[r * cols + c], bound, r, c);
+  }
   return {Kind::kDense, rows, cols, scale, bound, {.row_starts = {}, .columns = {}, .values = std::move(values)}};
 }
 
