@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <span>
@@ -215,8 +216,8 @@ TEST_F(Contract, NeitherPartysPieceOfATrainedWeightTellsTheWeight) {
   }
   // A rescaled share has lost its low bits' places at the top: its 16 top bits are a sign. The others are uniform.
   const auto middle = [](const std::vector<UInt128>& values) {
-    std::vector<std::uint64_t> out;
-    for (const UInt128 v : values) out.push_back(low64(v >> 40));
+    std::vector<std::uint64_t> out(values.size());
+    std::ranges::transform(values, out.begin(), [](UInt128 v) { return low64(v >> 40); });
     return out;
   };
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(middle(piece_of_a.opened)));
