@@ -86,17 +86,16 @@ void train_party(blindfl::Session& session, const Shape& s, const blindfl::data:
 Measured measure_federated(const Shape& s, const blindfl::data::Table& joined) {
   const auto split = blindfl::data::vertical_split(joined, s.in_a);
   const blindfl::he::PlainScheme scheme;
-  const auto channels = blindfl::net::make_memory_channels();
-  std::thread party_a([&, &channel = *channels.first] {
-    blindfl::Session session(Party::kA, channel, scheme);
-    train_party(session, s, split.a, {});
-  });
-  blindfl::Session session(Party::kB, *channels.second, scheme);
-  Stopwatch watch;
-  train_party(session, s, split.b, [&](const blindfl::train::StepReport&) { watch.lap(); });
-  party_a.join();
-  return {watch.median_lap(), blindfl::net::total(channels.first->sent()),
-          blindfl::net::total(channels.second->sent())};
+  return blindfl::protocol::run_in_process(scheme,
+                                           [&](blindfl::Session& session) {
+                                             Stopwatch watch;
+                                             train_party(session, s, session.party() == Party::kA ? split.a : split.b,
+                                                         [&](const blindfl::train::StepReport&) { watch.lap(); });
+                                             return Measured{watch.median_lap(),
+                                                             blindfl::net::total(session.channel().received()),
+                                                             blindfl::net::total(session.channel().sent())};
+                                           })
+      .second;
 }
 
 double measure_plain(const Shape& s, const blindfl::data::Table& joined) {

@@ -2,7 +2,6 @@
 // are two threads of one program. B gets the outputs; neither sees the other's columns or the trained source weights.
 
 #include <iostream>
-#include <thread>
 
 #include "blindfl/blindfl.h"
 #include "blindfl/he/plain/plain_scheme.h"
@@ -45,14 +44,9 @@ int main() try {
   const blindfl::FeatureShape shape{.in_a = 10, .in_b = 10, .batch = 64};
 
   const blindfl::he::PlainScheme scheme;  // encrypts nothing: only for trying things out
-  const auto [channel_a, channel_b] = blindfl::net::make_memory_channels();
-  std::thread party_a([&, &channel = *channel_a] {
-    blindfl::Session session(blindfl::Party::kA, channel, scheme);
-    train_party(session, shape, split.a);
+  const auto [at_a, auc] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
+    return train_party(session, shape, session.party() == blindfl::Party::kA ? split.a : split.b);
   });
-  blindfl::Session session(blindfl::Party::kB, *channel_b, scheme);
-  const double auc = train_party(session, shape, split.b);
-  party_a.join();
 
   std::cout << "custom model: AUC " << auc << " on the training rows\n";
   return auc > 0.8 ? 0 : 1;

@@ -3,10 +3,8 @@
 
 #include <unistd.h>
 
-#include <exception>
 #include <iomanip>
 #include <iostream>
-#include <thread>
 
 #include "blindfl/blindfl.h"
 #include "blindfl/he/plain/plain_scheme.h"
@@ -52,37 +50,17 @@ torch::Tensor run_federated(const DemoData& data) {
   const auto train = blindfl::data::vertical_split(data.train, kColumnsOfA);
   const auto test = blindfl::data::vertical_split(data.test, kColumnsOfA);
   const blindfl::he::PlainScheme scheme;
-  auto channels = blindfl::net::make_memory_channels();
-
-  std::exception_ptr error_of_a;
-  std::thread party_a([&] {
-    try {
-      blindfl::Session session(Party::kA, *channels.first, scheme);
-      run_party(session, train.a, test.a, {});
-    } catch (...) {
-      error_of_a = std::current_exception();
-      channels.first->close();
-    }
-  });
-  torch::Tensor scores;
-  std::exception_ptr error_of_b;
-  try {
-    blindfl::Session session(Party::kB, *channels.second, scheme);
+  const auto [at_a, at_b] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
+    if (session.party() == Party::kA) return run_party(session, train.a, test.a, {});
     blindfl::train::Progress progress(std::cout, isatty(STDOUT_FILENO) != 0);
-    scores = run_party(session, train.b, test.b, [&](const auto& report) { progress.show(report); });
-  } catch (...) {
-    error_of_b = std::current_exception();
-    channels.second->close();
-  }
-  party_a.join();
-  if (error_of_a) std::rethrow_exception(error_of_a);
-  if (error_of_b) std::rethrow_exception(error_of_b);
-
-  const auto sent = blindfl::net::total(channels.first->sent());
-  const auto received = blindfl::net::total(channels.first->received());
-  std::cout << "A sent " << sent.messages << " messages, " << sent.bytes / 1000 << " kB; B sent " << received.messages
-            << " messages, " << received.bytes / 1000 << " kB\n";
-  return scores;
+    torch::Tensor scores = run_party(session, train.b, test.b, [&](const auto& report) { progress.show(report); });
+    const auto sent = blindfl::net::total(session.channel().sent());
+    const auto received = blindfl::net::total(session.channel().received());
+    std::cout << "A sent " << received.messages << " messages, " << received.bytes / 1000 << " kB; B sent "
+              << sent.messages << " messages, " << sent.bytes / 1000 << " kB\n";
+    return scores;
+  });
+  return at_b;
 }
 
 torch::Tensor run_local(const blindfl::data::Table& train, const blindfl::data::Table& test) {

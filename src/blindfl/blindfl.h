@@ -11,6 +11,7 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/matmul.h"
 #include "blindfl/nn/models.h"
+#include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/progress.h"

@@ -189,5 +189,11 @@ TEST(Table, RefusesPartsThatDoNotFit) {
   for (const Case& c : cases) EXPECT_THROW((void)c.make(), InvalidArgument) << c.what;
 }
 
+TEST(Table, NumbersItsLabelsInTheOrderOfTheirValues) {
+  const Table t = Table::dense(5, 1, {1, 2, 3, 4, 5}, {1, -1, 7.5, -1, 1});
+  EXPECT_EQ(t.with_class_labels().labels(), (std::vector<double>{1, 0, 2, 0, 1}));
+  EXPECT_TRUE(t.with_labels({}).with_class_labels().labels().empty());
+}
+
 }  // namespace
 }  // namespace blindfl::data

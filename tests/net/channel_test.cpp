@@ -161,13 +161,21 @@ TEST_F(ChannelPair, RefusesAnotherMessageThanExpectedAndCloses) {
   };
   for (const Case& c : cases) {
     std::tie(a_, b_) = make_memory_channels();
-    a_->send(c.sent, Bytes(c.sent.size));
+    // As a hostile peer would: a header of any step at all.
+    a_->write_raw(encode_header({c.sent, 0}));
+    a_->write_raw(Bytes(c.sent.size + kFrameTrailerBytes));
     bool body_ran = false;
     EXPECT_THAT(message_of<ProtocolError>([&] { b_->receive(c.expected, [&](ByteSource&) { body_ran = true; }); }),
                 AllOf(HasSubstr(c.named[0]), HasSubstr(c.named[1]), HasSubstr(c.named.back())));
     EXPECT_FALSE(body_ran) << "the body must not see a message it did not ask for";
     expect_closed();
   }
+}
+
+TEST_F(ChannelPair, SendsNoStepThatDoesNotSayWhatItReveals) {
+  EXPECT_THROW(a_->send({static_cast<Step>(999), 0, 1}, Bytes(1)), InvalidArgument);
+  a_->send(kShort, as_bytes(kShortText));
+  EXPECT_EQ(b_->receive(kShort), bytes_of(kShortText));
 }
 
 TEST_F(ChannelPair, RefusesABodyThatWritesAnotherNumberOfBytes) {
@@ -442,6 +450,21 @@ TEST_F(MemoryChannel, MayBeClosedTwice) {
   EXPECT_NO_THROW(a_->close());
   EXPECT_NO_THROW(b_->close());
   expect_closed();
+}
+
+TEST_F(MemoryChannel, WithACapacityMakesASenderWaitUntilThePeerReceivesOrEitherCloses) {
+  std::tie(a_, b_) = make_memory_channels(/*capacity=*/16);
+  EXPECT_EQ(a_->send_capacity(), 16U);
+  const Bytes payload = random_bytes(1000, 9);
+  const Message message{Step::kForwardOperand, 0, payload.size()};
+  auto sending = std::async(std::launch::async, [&] { a_->send(message, payload); });
+  EXPECT_EQ(b_->receive(message), payload);
+  EXPECT_NO_THROW(sending.get());
+
+  auto stuck = std::async(std::launch::async, [&] { a_->send(message, payload); });
+  b_->close();
+  EXPECT_THROW(stuck.get(), TransportError);
+  EXPECT_THROW((void)make_memory_channels(0), InvalidArgument);
 }
 
 TEST_F(MemoryChannel, NeverMakesASenderWait) {

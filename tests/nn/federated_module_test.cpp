@@ -102,20 +102,59 @@ TEST_F(Module, PrintsItsShapeAndNoValues) {
   });
 }
 
-TEST_F(Module, SeedsArePrivateAndMakeInitialPiecesReproducible) {
-  const auto piece_with = [&](std::optional<std::uint64_t> seed) {
-    testing::TwoParties parties(scheme_);
-    return parties
-        .run([&](Session& s) {
-          MatMulOptions options;
-          options.seed = seed;
-          return pieces_of(MatMul(s, data_.shape, std::size_t{2}, options));
-        })
-        .first.weight_a;
+TEST_F(Module, PrivateSeedsMakeInitialPiecesReproducible) {
+  const auto pieces_with = [&](std::optional<std::uint64_t> seed) {
+    const auto channels = net::make_memory_channels();
+    const auto as = [&](Party party, net::Channel& channel) {
+      return [&, party] {
+        Session session(party, channel, scheme_, {.weight_seed = seed});
+        return pieces_of(MatMul(session, data_.shape, std::size_t{2}));
+      };
+    };
+    return testing::run_both(as(Party::kA, *channels.first), as(Party::kB, *channels.second),
+                             [&] { channels.first->close(); });
   };
-  EXPECT_EQ(piece_with(1), piece_with(1));
-  EXPECT_NE(piece_with(1), piece_with(2));
-  EXPECT_NE(piece_with(std::nullopt), piece_with(std::nullopt));
+  EXPECT_EQ(pieces_with(1).first.weight_a, pieces_with(1).first.weight_a);
+  EXPECT_NE(pieces_with(1).first.weight_a, pieces_with(2).first.weight_a);
+  EXPECT_NE(pieces_with(std::nullopt).first.weight_a, pieces_with(std::nullopt).first.weight_a);
+  // Even a seed that both use by mistake does not give both the same pieces.
+  const auto [a, b] = pieces_with(1);
+  EXPECT_NE(a.weight_a, b.weight_a);
+  EXPECT_NE(a.weight_b, b.weight_b);
+}
+
+TEST_F(Module, RefusesASecondDerivative) {
+  EXPECT_THROW(parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    const torch::Tensor z = source(batch(s.party(), 8));
+    z.sum().backward({}, /*retain_graph=*/true, /*create_graph=*/true);
+  }),
+               InvalidArgument);
+}
+
+TEST_F(Module, TwoOpeningsInOneModelTrainAsInLibtorch) {
+  struct Result {
+    Pieces first;
+    Pieces second;
+    std::vector<ShareMatrix> gradients;
+  };
+  const auto [a, b] = parties_.run([&](Session& s) {
+    MatMul first(s, data_.shape, std::size_t{2});
+    MatMul second(s, data_.shape, std::size_t{2});
+    const data::Batch x = batch(s.party(), 8);
+    (torch::tanh(first(x)) * second(x)).sum().backward();
+    return Result{pieces_of(first), pieces_of(second), {*first->weight_a().grad(), *second->weight_a().grad()}};
+  });
+  std::vector<std::uint32_t> rows(8);
+  for (std::uint32_t i = 0; i < 8; ++i) rows[i] = i;
+  const torch::Tensor x = lab::features_tensor(data_.joined.select_rows(rows));
+  const std::vector<torch::Tensor> weights{joined_weight(a.first, b.first).requires_grad_(),
+                                           joined_weight(a.second, b.second).requires_grad_()};
+  (torch::tanh(torch::mm(x, weights[0])) * torch::mm(x, weights[1])).sum().backward();
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto gradient = decode_ring(blindfl::open(a.gradients[i], b.gradients[i]));
+    EXPECT_LE(largest_difference(to_tensor(gradient, 4, 2) / 8, weights[i].grad().slice(0, 0, 4)), 1e-3);
+  }
 }
 
 }  // namespace

@@ -87,6 +87,56 @@ TEST_F(Optimizer, EqualsTorchWhenTheLearningRateChangesDuringTheRun) {
   expect_as_torch({.learning_rate = 0.1, .momentum = 0.9}, rates);
 }
 
+TEST_F(Optimizer, StartsItsMomentumAnewWithEveryOptimizerAsTorchDoes) {
+  torch::manual_seed(5);
+  const torch::Tensor dz = torch::randn({16, 1}) / 16;
+  struct Result {
+    Pieces before;
+    Pieces after;
+  };
+  const auto [a, b] = parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    Result result{pieces_of(source), {}};
+    for (int run = 0; run < 2; ++run) {
+      FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .momentum = 0.9});
+      for (int i = 0; i < 5; ++i) {
+        optimizer.zero_grad();
+        const torch::Tensor z = source(batch(s.party(), 0));
+        z.backward(s.party() == Party::kA ? torch::zeros_like(z) : dz);
+        optimizer.step();
+      }
+    }
+    result.after = pieces_of(source);
+    return result;
+  });
+  torch::Tensor weight = joined_weight(a.before, b.before).requires_grad_();
+  for (int run = 0; run < 2; ++run) {
+    torch::optim::SGD sgd({weight}, torch::optim::SGDOptions(0.1).momentum(0.9));
+    for (int i = 0; i < 5; ++i) {
+      sgd.zero_grad();
+      torch::mm(features(0), weight).backward(dz);
+      sgd.step();
+    }
+  }
+  EXPECT_LE(largest_difference(joined_weight(a.after, b.after), weight), 1e-5);
+}
+
+TEST_F(Optimizer, PartiesWithDifferentOptionsStopAtTheNextForwardPass) {
+  const auto train = [&](double rate_at_b, double changed_rate_at_b) {
+    return [&, rate_at_b, changed_rate_at_b](Session& s) {
+      MatMul source(s, data_.shape, std::size_t{1});
+      const bool at_b = s.party() == Party::kB;
+      FederatedOptimizer optimizer(*source, {.learning_rate = at_b ? rate_at_b : 0.1});
+      (void)source(batch(s.party(), 0));
+      optimizer.set_learning_rate(at_b ? changed_rate_at_b : 0.05);
+      (void)source(batch(s.party(), 0));
+    };
+  };
+  EXPECT_NO_THROW(testing::TwoParties(scheme_).run(train(0.1, 0.05)));
+  EXPECT_THROW(testing::TwoParties(scheme_).run(train(0.2, 0.05)), ConfigError);
+  EXPECT_THROW(testing::TwoParties(scheme_).run(train(0.1, 0.06)), ConfigError);
+}
+
 TEST_F(Optimizer, DoesNothingWithoutABackwardPass) {
   const auto [a, b] = parties_.run([&](Session& s) {
     MatMul source(s, data_.shape, std::size_t{3});
@@ -130,7 +180,7 @@ TEST_F(Optimizer, APlainOptimizerNeverSeesTheFederatedWeights) {
     const auto federated = model->federated_parameters();
     ASSERT_EQ(federated.size(), 2U);
     EXPECT_EQ(federated[0].name(), "matmul.weight_a");
-    EXPECT_EQ(federated[1].features_of(), Party::kB);
+    EXPECT_EQ(federated[1].weight().features_of, Party::kB);
   });
 }
 
@@ -148,11 +198,23 @@ TEST_F(Optimizer, RefusesOptionsOutOfRangeAndKeepsTheOldLearningRate) {
   });
 }
 
+TEST_F(Optimizer, RefusesWeightDecayOfWeightsThatCouldOverflow) {
+  parties_.run([&](Session& s) {
+    FeatureShape binary = data_.shape;
+    binary.features_a = binary.features_b = {.scale = 0, .largest = 1, .clip = false};
+    MatMulOptions options;
+    options.largest_weight = 0x1p38;
+    MatMul source(s, binary, std::size_t{1}, options);
+    EXPECT_NO_THROW(FederatedOptimizer(*source, {.learning_rate = 0.1}));
+    EXPECT_THROW(FederatedOptimizer(*source, {.learning_rate = 0.1, .weight_decay = 1e-6}), InvalidArgument);
+  });
+}
+
 TEST_F(Optimizer, RefusesMomentumThatCouldOverflowNamingTheParameter) {
   parties_.run([&](Session& s) {
     MatMulOptions options;
     options.name = "wide";
-    options.derivative = {.scale = 32, .largest = 0x1p20, .clip = false};
+    options.derivative = {.scale = 32, .largest = 0x1p18, .clip = false};
     MatMul source(s, data_.shape, std::size_t{1}, options);
     EXPECT_NO_THROW(FederatedOptimizer(*source, {.learning_rate = 0.1, .momentum = 0.5}));
     try {

@@ -37,6 +37,14 @@ TEST(Loss, OfAnEmptyBatchHasAWorkingBackwardPass) {
   }
 }
 
+TEST(Loss, RefusesLabelsThatAreNotTheFamilys) {
+  const torch::Tensor scores = torch::zeros({2, 1});
+  EXPECT_THROW((void)loss(Family::kLogistic, scores, torch::tensor({-1.0F, 1.0F})), DataError);
+  EXPECT_THROW((void)loss(Family::kLogistic, scores, torch::tensor({0.0F, 2.0F})), DataError);
+  EXPECT_THROW((void)loss(Family::kPoisson, scores, torch::tensor({3.0F, -1.0F})), DataError);
+  EXPECT_NO_THROW((void)loss(Family::kLinear, scores, torch::tensor({-3.0F, 100.0F})));
+}
+
 TEST(Predictions, AreOnTheScaleOfTheLabels) {
   const torch::Tensor score = torch::tensor({{2.0F}});
   EXPECT_NEAR(predictions(Family::kLogistic, score).item<double>(), 1 / (1 + std::exp(-2.0)), 1e-6);

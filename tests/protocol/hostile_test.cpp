@@ -71,16 +71,18 @@ TEST_P(Hostile, AMessageOutOfOrderIsAProtocolError) {
                ProtocolError);
 }
 
-TEST_P(Hostile, AMessageOfAnotherLayersSizeIsAProtocolError) {
+TEST_P(Hostile, PartiesThatDisagreeAboutALayerStopBeforeAnythingIsComputed) {
   SeededRandom random(3);
   testing::TwoParties parties(*scheme_);
   // The parties disagree about the shape of the layer.
-  MatMul a(parties.session(Party::kA), small_spec(3, 2, 2, 4), 1);
-  MatMul b(parties.session(Party::kB), small_spec(3, 2, 200, 4), 1);
+  MatMul a(parties.session(Party::kA), small_spec(3, 2, 2, 4));
+  MatMul b(parties.session(Party::kB), small_spec(3, 2, 200, 4));
   const IntMatrix x_a = random_features({}, IntMatrix::Kind::kDense, 4, 3, random);
   const IntMatrix x_b = random_features({}, IntMatrix::Kind::kDense, 4, 2, random);
   EXPECT_THROW(parties.run([&](Session&) { (void)a.forward(x_a); }, [&](Session&) { (void)b.forward(x_b); }),
-               ProtocolError);
+               ConfigError);
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kForwardOperand));
+  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(net::Step::kForwardOperand));
 }
 
 TEST_P(Hostile, AFailedMessageLeavesTheReceiversStateAsItWas) {

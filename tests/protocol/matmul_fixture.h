@@ -16,8 +16,8 @@ class MatMulPair {
  public:
   MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec, testing::TwoParties::Channels channels)
       : parties(scheme, std::move(channels)),
-        a(parties.session(Party::kA), spec, /*seed=*/11),
-        b(parties.session(Party::kB), spec, /*seed=*/22) {}
+        a(parties.session(Party::kA), spec),
+        b(parties.session(Party::kB), spec) {}
   MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec)
       : MatMulPair(scheme, spec, net::make_memory_channels()) {}
 
@@ -34,7 +34,7 @@ class MatMulPair {
   }
   std::pair<MatMulGradients, MatMulGradients> backward(const IntMatrix& x_a, const IntMatrix& x_b,
                                                        const Derivative& derivative) {
-    return parties.run([&](Session&) { return a.backward(x_a, absent_derivative(x_a.rows())); },
+    return parties.run([&](Session&) { return a.backward(x_a, absent_derivative(x_a.rows(), derivative.real_rows)); },
                        [&](Session&) { return b.backward(x_b, derivative); });
   }
 

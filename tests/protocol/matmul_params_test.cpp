@@ -45,6 +45,8 @@ TEST(MatMulParams, RefusesWhatCouldOverflowNamingLayerShapeAndScale) {
        "at scale 72"},
       {"huge batches", [](MatMulSpec& s) { s.batch = std::size_t{1} << 40; }, "gradients"},
       {"a negative weight scale", [](MatMulSpec& s) { s.weight_scale = -1; }, "fractional bits"},
+      {"an output that cannot be opened", [](MatMulSpec& s) { s.output_scale = 48; }, "opened"},
+      {"a gradient that a short batch could outgrow", [](MatMulSpec& s) { s.gradient_scale = 60; }, "gradient scale"},
       {"an output scale beyond the product's", [](MatMulSpec& s) { s.output_scale = 49; }, "opened"},
       {"a weight bound that is not one", [](MatMulSpec& s) { s.largest_weight = std::nan(""); }, "largest weight"},
       {"a deviation that is not one", [](MatMulSpec& s) { s.initial_deviation = -1; }, "deviation"},

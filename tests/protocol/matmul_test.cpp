@@ -63,6 +63,37 @@ TEST_P(MatMulLayer, BackwardSharesSumToTheGradients) {
   EXPECT_FALSE(at_a.weight_b.has_value());
 }
 
+TEST_P(MatMulLayer, WorksOverALinkThatHoldsFewBytes) {
+  const MatMulSpec spec = small_spec(7, 5, 3, 16);
+  MatMulPair pair(*scheme_, spec, net::make_memory_channels(/*capacity=*/100));
+  for (int step = 0; step < 3; ++step) {
+    const IntMatrix x_a = random_features(spec.features_a, Kind::kDense, 16, 7, random_);
+    const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 16, 5, random_);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b);
+    EXPECT_EQ(open(at_a.share, at_b.share),
+              multiply(x_a, pair.weight(Party::kA)) + multiply(x_b, pair.weight(Party::kB)));
+    const auto [grad_a, grad_b] = pair.backward(x_a, x_b, random_derivative(spec, random_));
+    for (const auto& [half, gradient] : {std::pair(&pair.a, &grad_a), std::pair(&pair.b, &grad_b)}) {
+      half->weight(Party::kA).piece -= *gradient->weight_a;
+      ++half->weight(Party::kA).version;
+    }
+  }
+}
+
+TEST_P(MatMulLayer, AShortBatchsGradientIsThatOfItsMeanLoss) {
+  const MatMulSpec spec = small_spec(3, 2, 2, 8);
+  MatMulPair pair(*scheme_, spec);
+  const std::vector<std::uint32_t> three{0, 1, 2};
+  const IntMatrix x_a = random_features(spec.features_a, Kind::kDense, 8, 3, random_).select_rows(three, 8);
+  const IntMatrix x_b = random_features(spec.features_b, Kind::kDense, 8, 2, random_).select_rows(three, 8);
+  const std::vector<double> dz{1, -1, 0.5, 0.25, -0.125, 1};
+  const Derivative derivative = encode_derivative(FixedPoint(spec.derivative), 8, 2, dz);
+  const auto [at_a, at_b] = pair.backward(x_a, x_b, derivative);
+  const auto got = decode_ring(open(*at_a.weight_a, *at_b.weight_a));
+  const auto sum = decode_ring(multiply_transposed(x_a, to_ring(*derivative.values)));
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], sum[i] * 8 / 3, 1e-5);
+}
+
 TEST_P(MatMulLayer, WorksWhereOnePartyHasNoFeatures) {
   for (const auto& [in_a, in_b] : {std::pair<std::size_t, std::size_t>{0, 5}, {5, 0}}) {
     const MatMulSpec spec = small_spec(in_a, in_b, 2, 8);
@@ -138,8 +169,8 @@ TEST_P(MatMulLayer, RefusesFeaturesItWasNotMadeFor) {
   EXPECT_THROW((void)pair.a.forward(x(8, 4, 15, 1)), InvalidArgument);
   EXPECT_THROW((void)pair.a.forward(x(8, 4, 16, std::uint64_t{1} << 21)), InvalidArgument);
   EXPECT_THROW((void)pair.a.forward(x(9, 4, 16, 1)), InvalidArgument);
-  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(8)), InvalidArgument);
-  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(7)), InvalidArgument);
+  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(8, 8)), InvalidArgument);
+  EXPECT_THROW((void)pair.b.backward(x(8, 4, 16, 1), absent_derivative(7, 7)), InvalidArgument);
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, MatMulLayer, ::testing::ValuesIn(testing::scheme_names()),

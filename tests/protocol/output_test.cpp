@@ -48,6 +48,19 @@ TEST(Output, OpensToBRoundedAndToNobodyElse) {
   EXPECT_FALSE(parties.recording(Party::kB).sent().contains(net::Step::kOutputShare));
 }
 
+TEST(Output, LargerThanItCanBeIsAProtocolErrorAtB) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  Random random;
+  // Two shares that do not belong together: their sum is anything.
+  const ShareMatrix share_a = random_share(4, 4, 48, random);
+  const ShareMatrix share_b = random_share(4, 4, 48, random);
+  const auto open_at = [](const ShareMatrix& share) {
+    return [&share](Session& s) { (void)open_output(s, 5, round_output({share, 60}, 16)); };
+  };
+  EXPECT_THROW(parties.run(open_at(share_a), open_at(share_b)), ProtocolError);
+}
+
 TEST(Output, RefusesToRoundWhatCouldOverflow) {
   EXPECT_THROW((void)round_output({ShareMatrix(1, 1, 48), 88}, 16), InvalidArgument);
   EXPECT_THROW((void)round_output({ShareMatrix(1, 1, 20), 67}, 16), InvalidArgument);
@@ -58,8 +71,9 @@ TEST(Derivative, IsPaddedWithRowsOfZeros) {
   const FixedPoint encoding({.scale = 4, .largest = 8, .clip = false});
   const Derivative d = encode_derivative(encoding, 4, 2, std::vector<double>{1, -0.5, 0.25, 8});
   EXPECT_EQ(d.rows, 4U);
+  EXPECT_EQ(d.real_rows, 2U);
   EXPECT_EQ(d.values->to_dense(), (std::vector<std::int64_t>{16, -8, 4, 128, 0, 0, 0, 0}));
-  EXPECT_FALSE(absent_derivative(4).values.has_value());
+  EXPECT_FALSE(absent_derivative(4, 2).values.has_value());
 }
 
 TEST(Derivative, NamesTheRowAndColumnOfABadValue) {

@@ -1,11 +1,12 @@
 #include "blindfl/protocol/session.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <condition_variable>
-#include <deque>
-#include <mutex>
+#include <string>
+#include <thread>
 
+#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "testing/schemes.h"
 #include "testing/two_parties.h"
@@ -13,12 +14,13 @@
 namespace blindfl::protocol {
 namespace {
 
-TEST(Session, ExchangesPublicKeysAndNothingElse) {
+TEST(Session, ExchangesPublicKeysAndADigestOfTheSettingsAndNothingElse) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   for (const Party party : {Party::kA, Party::kB}) {
     const auto& sent = parties.recording(party).sent();
-    ASSERT_EQ(sent.size(), 1U);
+    ASSERT_EQ(sent.size(), 2U);
+    EXPECT_EQ(sent.at(net::Step::kAgreement), (net::Traffic{1, 32}));
     EXPECT_EQ(sent.at(net::Step::kPublicKey), (net::Traffic{1, scheme.public_key_bytes()}));
   }
   EXPECT_NE(parties.session(Party::kA).key_owner().public_key(), parties.session(Party::kB).key_owner().public_key());
@@ -27,9 +29,70 @@ TEST(Session, ExchangesPublicKeysAndNothingElse) {
 TEST(Session, RefusesWhatIsNotAPublicKey) {
   const he::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
+  const net::Message settings{net::Step::kAgreement, 0, kDigestBytes};
   const net::Message key{net::Step::kPublicKey, 0, scheme.public_key_bytes()};
+  // What an honest B sends first, taken from a session of its own; then garbage.
+  testing::TwoParties honest(scheme);
+  theirs->send(settings, honest.recording(Party::kB).messages().front().payload);
   theirs->send(key, Bytes(key.size, std::byte{0xAB}));
   EXPECT_THROW(Session(Party::kA, *mine, scheme), ProtocolError);
+}
+
+TEST(Session, RefusesAPeerWithTheSameRole) {
+  const he::PlainScheme scheme;
+  const auto channels = net::make_memory_channels();
+  const auto as_a = [&](net::Channel& channel) { return [&] { const Session session(Party::kA, channel, scheme); }; };
+  EXPECT_THROW(run_both(as_a(*channels.first), as_a(*channels.second), [&] { channels.first->close(); }), ConfigError);
+}
+
+TEST(Session, ComparesSettingsBeforeTheyMatter) {
+  const he::PlainScheme scheme;
+  const auto agree_on = [](const std::string& text_at_b) {
+    return [=](Session& s) {
+      s.agree("the weather", "sunny");
+      s.agree("the menu", s.party() == Party::kA ? "soup" : text_at_b);
+      s.settle();
+      s.settle();  // nothing is left
+    };
+  };
+  testing::TwoParties parties(scheme);
+  EXPECT_NO_THROW(parties.run(agree_on("soup")));
+  try {
+    parties.run(agree_on("salad"));
+    ADD_FAILURE() << "they agreed";
+  } catch (const ConfigError& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("the menu"));
+  }
+}
+
+TEST(Session, ThatEndsByAnExceptionDoesNotLetThePeerWait) {
+  const he::PlainScheme scheme;
+  const auto channels = net::make_memory_channels();
+  std::thread party_a([&] {
+    try {
+      const Session session(Party::kA, *channels.first, scheme);
+      throw DataError("a user's own mistake");
+    } catch (const DataError&) {
+    }
+  });
+  Session session(Party::kB, *channels.second, scheme);
+  EXPECT_THROW((void)session.channel().receive({net::Step::kOutputShare, 0, 8}), TransportError);
+  party_a.join();
+}
+
+TEST(Session, DrawsDifferentInitialWeightsAtTheTwoPartiesEvenFromOneSeed) {
+  const he::PlainScheme scheme;
+  const auto first_draw = [](Session& s) { return s.weight_random(0).next_u64(); };
+  const auto channels = net::make_memory_channels();
+  const auto as = [&](Party party, net::Channel& channel) {
+    return [&, party] {
+      Session session(party, channel, scheme, {.weight_seed = 5});
+      return first_draw(session);
+    };
+  };
+  const auto draws =
+      run_both(as(Party::kA, *channels.first), as(Party::kB, *channels.second), [&] { channels.first->close(); });
+  EXPECT_NE(draws.first, draws.second);
 }
 
 TEST(Session, NumbersLayersAlikeAtBothParties) {
@@ -41,53 +104,10 @@ TEST(Session, NumbersLayersAlikeAtBothParties) {
   }
 }
 
-// A link that takes nothing until the peer is receiving: what a network does with messages larger than its buffers.
-class UnbufferedChannel final : public net::Channel {
- public:
-  struct Rendezvous {
-    std::mutex mutex;
-    std::condition_variable changed;
-    std::deque<std::byte> waiting;
-    std::size_t wanted = 0;
-  };
-  UnbufferedChannel(std::shared_ptr<Rendezvous> out, std::shared_ptr<Rendezvous> in)
-      : out_(std::move(out)), in_(std::move(in)) {}
-
-  void write_raw(ByteView bytes) override {
-    for (const std::byte b : bytes) {
-      std::unique_lock lock(out_->mutex);
-      out_->changed.wait(lock, [&] { return out_->wanted > out_->waiting.size(); });
-      out_->waiting.push_back(b);
-      out_->changed.notify_all();
-    }
-  }
-  void read_raw(std::span<std::byte> out) override {
-    std::unique_lock lock(in_->mutex);
-    in_->wanted = out.size();
-    in_->changed.notify_all();
-    in_->changed.wait(lock, [&] { return in_->waiting.size() >= out.size(); });
-    for (std::byte& b : out) {
-      b = in_->waiting.front();
-      in_->waiting.pop_front();
-    }
-    in_->wanted = 0;
-  }
-  [[nodiscard]] std::uint64_t send_capacity() const override { return 0; }
-
- private:
-  void do_close() override {}
-
-  std::shared_ptr<Rendezvous> out_;
-  std::shared_ptr<Rendezvous> in_;
-};
-
 TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {
-  const auto there = std::make_shared<UnbufferedChannel::Rendezvous>();
-  const auto back = std::make_shared<UnbufferedChannel::Rendezvous>();
   const he::PlainScheme scheme;
   // Making the sessions already exchanges keys both ways at once; it would hang if they took turns.
-  testing::TwoParties parties(
-      scheme, {std::make_unique<UnbufferedChannel>(there, back), std::make_unique<UnbufferedChannel>(back, there)});
+  testing::TwoParties parties(scheme, net::make_memory_channels(/*capacity=*/16));
   const net::Message message{net::Step::kForwardOperand, 0, 1000};
   const auto [at_a, at_b] = parties.run([&](Session& s) {
     Bytes received;

@@ -1,60 +1,16 @@
 #pragma once
 
-#include <exception>
-#include <functional>
 #include <memory>
-#include <optional>
-#include <thread>
-#include <type_traits>
 #include <utility>
-#include <variant>
 
-#include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/net/recording_channel.h"
+#include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/session.h"
 
 namespace blindfl::testing {
 
-/// Runs both at the same time, each in a thread of its own, and returns both results. If one fails, `on_error` must
-/// wake the other. Throws the cause: what the peer made of it (a closed link) only if there is nothing better.
-template <class A, class B>
-auto run_both(A&& at_a, B&& at_b, const std::function<void()>& on_error) {
-  const auto guarded = [&](auto& body, auto& result, std::exception_ptr& error) {
-    try {
-      if constexpr (std::is_void_v<decltype(body())>) {
-        body();
-      } else {
-        result.emplace(body());
-      }
-    } catch (...) {
-      error = std::current_exception();
-      on_error();
-    }
-  };
-  using ResultA = std::conditional_t<std::is_void_v<decltype(at_a())>, std::monostate, decltype(at_a())>;
-  using ResultB = std::conditional_t<std::is_void_v<decltype(at_b())>, std::monostate, decltype(at_b())>;
-  std::optional<ResultA> result_a;
-  std::optional<ResultB> result_b;
-  std::exception_ptr error_a;
-  std::exception_ptr error_b;
-  std::thread thread_a([&] { guarded(at_a, result_a, error_a); });
-  guarded(at_b, result_b, error_b);
-  thread_a.join();
-
-  for (const std::exception_ptr& error : {error_a, error_b}) {
-    try {
-      if (error) std::rethrow_exception(error);
-    } catch (const TransportError&) {
-      continue;
-    }
-  }
-  if (error_a) std::rethrow_exception(error_a);
-  if (error_b) std::rethrow_exception(error_b);
-  if constexpr (std::is_void_v<decltype(at_a())>) result_a.emplace();
-  if constexpr (std::is_void_v<decltype(at_b())>) result_b.emplace();
-  return std::pair(std::move(*result_a), std::move(*result_b));
-}
+using protocol::run_both;
 
 enum class Record { kYes, kNo };
 
@@ -79,7 +35,7 @@ class TwoParties {
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), scheme); };
+      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), scheme, options(party)); };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }
@@ -103,6 +59,10 @@ class TwoParties {
   }
 
  private:
+  /// Initial weights are the same in every run, and different at the two parties.
+  static protocol::SessionOptions options(protocol::Party party) {
+    return {.weight_seed = party == protocol::Party::kA ? 11 : 22};
+  }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
     if (of(recordings_, party)) return *of(recordings_, party);
     return *of(channels_, party);

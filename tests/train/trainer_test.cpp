@@ -64,6 +64,44 @@ TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
   EXPECT_LE(nn::largest_difference(at_b.scores, expected), 3e-5);
 }
 
+TEST(Trainer, RefusesPartiesWithDifferentPlans) {
+  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  EXPECT_THROW(parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    TrainOptions options;
+    options.batch = 32;
+    options.order_seed = s.party() == Party::kA ? 1 : 2;
+    fit(
+        *model, [&](const data::Batch& x) { return model->forward(x); },
+        [](const torch::Tensor& scores, const torch::Tensor& labels) {
+          return nn::loss(Family::kLogistic, scores, labels);
+        },
+        data.at(s.party()), options);
+  }),
+               ConfigError);
+}
+
+TEST(Trainer, ALargeBatchsShortLastOneTrainsToo) {
+  // One row is left over: its derivative must not be taken for that of a whole batch.
+  const nn::VerticalData data(data::make_synthetic({.rows = 1025, .columns_a = 3, .columns_b = 3}).joined, 3, 1024);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  EXPECT_NO_THROW(parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    TrainOptions options;
+    options.batch = 1024;
+    options.epochs = 2;
+    fit(
+        *model, [&](const data::Batch& x) { return model->forward(x); },
+        [](const torch::Tensor& scores, const torch::Tensor& labels) {
+          return nn::loss(Family::kLogistic, scores, labels);
+        },
+        data.at(s.party()), options);
+  }));
+}
+
 TEST(Trainer, RefusesToTrainOrScoreWithoutRows) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -160,6 +161,16 @@ Table Table::with_labels(std::vector<double> labels) const {
   Table to = *this;
   to.labels_ = std::move(labels);
   return to;
+}
+
+Table Table::with_class_labels() const {
+  std::map<double, double> classes;
+  for (const double label : labels_) classes[label] = 0;
+  double next = 0;
+  for (auto& [label, index] : classes) index = next++;
+  std::vector<double> indices(labels_.size());
+  std::ranges::transform(labels_, indices.begin(), [&](double label) { return classes.at(label); });
+  return with_labels(std::move(indices));
 }
 
 Table Table::as_dense() const {

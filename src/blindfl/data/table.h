@@ -59,6 +59,8 @@ class Table {
   /// The same features with other labels, or with none.
   /// Throws InvalidArgument if there are labels but not one finite number for each row.
   [[nodiscard]] Table with_labels(std::vector<double> labels) const;
+  /// The same features with the labels 0, 1, 2, ... in the order of the labels' values: what classifiers take.
+  [[nodiscard]] Table with_class_labels() const;
   /// The same table, every value stored.
   [[nodiscard]] Table as_dense() const;
 

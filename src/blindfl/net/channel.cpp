@@ -98,6 +98,7 @@ void Channel::check_open() const {
 
 void Channel::send(const Message& message, const std::function<void(ByteSink&)>& body) {
   check_open();
+  (void)describe(message.step);  // only steps that say what they reveal can be sent
   try {
     send_frame(message, body);
   } catch (...) {

@@ -33,7 +33,8 @@ class Channel {
   virtual ~Channel() = default;
 
   /// Sends what `body` writes, which must be `message.size` bytes. Pieces travel while `body` still works.
-  /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes.
+  /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes or the step
+  /// is not one that net/step.h describes.
   void send(const Message& message, const std::function<void(ByteSink&)>& body);
   void send(const Message& message, ByteView payload);
 
@@ -47,8 +48,9 @@ class Channel {
   [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
 
-  /// Ends the link: this side's later calls throw TransportError, also for what has already arrived, and so do the
-  /// peer's once it has received what was sent before. Any thread; harmless the second time.
+  /// Ends the link and wakes whoever waits in it: this side's later calls throw TransportError, also for what has
+  /// already arrived, and so do the peer's once it has received what was sent before. Any thread; harmless the second
+  /// time.
   void close();
   /// Bytes that `send` takes without waiting for the peer to receive.
   [[nodiscard]] virtual std::uint64_t send_capacity() const = 0;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <condition_variable>
 #include <deque>
-#include <limits>
 #include <mutex>
 
 #include "blindfl/base/error.h"
@@ -15,29 +14,40 @@ namespace {
 // One direction of the link.
 class Pipe {
  public:
+  explicit Pipe(std::uint64_t capacity) : capacity_(capacity) {}
+  [[nodiscard]] std::uint64_t capacity() const { return capacity_; }
+
   void write(ByteView bytes) {
-    {
-      const std::lock_guard lock(mutex_);
+    while (!bytes.empty()) {
+      std::unique_lock lock(mutex_);
+      changed_.wait(lock, [this] { return closed_ || under_way_ < capacity_; });
       require<TransportError>(!closed_, "the channel to the peer is closed");
-      pieces_.emplace_back(bytes.begin(), bytes.end());
+      const auto piece = bytes.first(std::min<std::uint64_t>(bytes.size(), capacity_ - under_way_));
+      pieces_.emplace_back(piece.begin(), piece.end());
+      under_way_ += piece.size();
+      bytes = bytes.subspan(piece.size());
+      lock.unlock();
+      changed_.notify_all();
     }
-    arrived_.notify_one();
   }
 
   void read(std::span<std::byte> out) {
     while (!out.empty()) {
       std::unique_lock lock(mutex_);
-      arrived_.wait(lock, [this] { return closed_ || !pieces_.empty(); });
+      changed_.wait(lock, [this] { return closed_ || !pieces_.empty(); });
       require<TransportError>(!pieces_.empty(), "the peer closed the channel");
       const Bytes& piece = pieces_.front();
       const std::size_t n = std::min(out.size(), piece.size() - used_);
       std::copy_n(piece.begin() + static_cast<std::ptrdiff_t>(used_), n, out.begin());
       out = out.subspan(n);
+      under_way_ -= n;
       used_ += n;
       if (used_ == piece.size()) {
         pieces_.pop_front();
         used_ = 0;
       }
+      lock.unlock();
+      changed_.notify_all();
     }
   }
 
@@ -46,12 +56,14 @@ class Pipe {
       const std::lock_guard lock(mutex_);
       closed_ = true;
     }
-    arrived_.notify_all();
+    changed_.notify_all();
   }
 
  private:
+  std::uint64_t capacity_;
+  std::uint64_t under_way_ = 0;
   std::mutex mutex_;
-  std::condition_variable arrived_;
+  std::condition_variable changed_;
   std::deque<Bytes> pieces_;
   std::size_t used_ = 0;
   bool closed_ = false;
@@ -66,7 +78,7 @@ class MemoryChannel final : public Channel {
 
   void write_raw(ByteView bytes) override { out_->write(bytes); }
   void read_raw(std::span<std::byte> out) override { in_->read(out); }
-  [[nodiscard]] std::uint64_t send_capacity() const override { return std::numeric_limits<std::uint64_t>::max(); }
+  [[nodiscard]] std::uint64_t send_capacity() const override { return out_->capacity(); }
 
  private:
   void do_close() override { close_pipes(); }
@@ -81,9 +93,10 @@ class MemoryChannel final : public Channel {
 
 }  // namespace
 
-std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> make_memory_channels() {
-  const auto there = std::make_shared<Pipe>();
-  const auto back = std::make_shared<Pipe>();
+std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> make_memory_channels(std::uint64_t capacity) {
+  require<InvalidArgument>(capacity > 0, "a memory channel needs room for at least one byte");
+  const auto there = std::make_shared<Pipe>(capacity);
+  const auto back = std::make_shared<Pipe>(capacity);
   return {std::make_unique<MemoryChannel>(there, back), std::make_unique<MemoryChannel>(back, there)};
 }
 

@@ -11,6 +11,7 @@ namespace {
 
 constexpr std::array kSteps = {
     StepInfo{Step::kPublicKey, "public key", "the sender's public key", "nothing"},
+    StepInfo{Step::kAgreement, "agreement", "a digest of public settings that both parties must share", "nothing"},
     StepInfo{Step::kForwardOperand, "forward operand",
              "the sender's piece of the receiver's weights, encrypted under the sender's key", "the layer's shape"},
     StepInfo{Step::kForwardProduct, "forward product",

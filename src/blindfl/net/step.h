@@ -9,6 +9,7 @@ namespace blindfl::net {
 /// Every kind of message there is. Numbers are part of the wire format: never reuse one.
 enum class Step : std::uint16_t {
   kPublicKey = 1,
+  kAgreement = 2,
   kForwardOperand = 10,
   kForwardProduct = 11,
   kOutputShare = 12,

@@ -22,7 +22,7 @@ namespace blindfl::nn {
 /// };
 /// ```
 /// Both parties run the same lines. At B, `source(x)` is Z; at A it has no rows, and A's `backward()` takes part in the
-/// same protocol step. A's copy of what follows the source layer is never trained and tells nothing.
+/// same protocol step. A's copy of what follows the source layer is never trained.
 class FederatedModule : public torch::nn::Module {
  public:
   using torch::nn::Module::Module;

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/weight.h"
 
 namespace blindfl::nn {
 
@@ -14,39 +15,31 @@ namespace blindfl::nn {
 /// stand for the same parameter.
 class FederatedParameter {
  public:
-  /// `layer` keeps the weight alive; `batch` is the factor between the gradients kept here and those of the loss.
-  FederatedParameter(std::shared_ptr<protocol::MatMul> layer, protocol::Party features_of);
+  /// `session` must outlive the parameter.
+  FederatedParameter(protocol::Session& session, std::shared_ptr<protocol::Weight> weight);
 
-  [[nodiscard]] const std::string& name() const;
-  [[nodiscard]] protocol::Party features_of() const;
-  /// This party's piece; the weight itself is the sum of both parties' pieces.
-  [[nodiscard]] const ShareMatrix& piece() const;
-  /// This party's share of `batch` times the gradient; nothing before a backward pass, or where it has no share.
+  [[nodiscard]] protocol::Session& session() const;
+  /// The piece and the public facts about the weight; the weight itself is the sum of both parties' pieces.
+  [[nodiscard]] const protocol::Weight& weight() const;
+  [[nodiscard]] const std::string& name() const { return weight().name; }
+  [[nodiscard]] const ShareMatrix& piece() const { return weight().piece; }
+
+  /// This party's share of the gradient, times the weight's batch size; nothing before a backward pass, or where it has
+  /// no share.
   [[nodiscard]] const std::optional<ShareMatrix>& grad() const;
-  [[nodiscard]] const protocol::MatMulParams& params() const;
-  /// The factor between the gradients kept here and those of the loss.
-  [[nodiscard]] double batch() const;
+  /// Backward passes since `zero_grad`, at both parties alike.
+  [[nodiscard]] std::size_t passes() const;
 
   /// Called by a backward pass at both parties, also where this one has no share. Adds up, as torch's gradients do.
   void accumulate_grad(const std::optional<ShareMatrix>& share);
   void zero_grad();
 
-  struct SgdStep {
-    double learning_rate = 0.0;
-    double momentum = 0.0;
-    double weight_decay = 0.0;
-  };
-  /// One step of SGD on this party's piece, as torch's: nothing happens without a backward pass since `zero_grad`.
-  void step(const SgdStep& sgd);
+  /// Subtracts `step` from this party's piece. `both_change` says, at both parties alike, whether the piece that is
+  /// sent encrypted changes.
+  void subtract(const ShareMatrix& step, bool both_change);
 
  private:
-  struct State {
-    std::shared_ptr<protocol::MatMul> layer;
-    protocol::Weight* weight = nullptr;
-    bool has_grad = false;  // at both parties alike
-    std::optional<ShareMatrix> grad;
-    std::optional<ShareMatrix> momentum;
-  };
+  struct State;
   std::shared_ptr<State> state_;
 };
 

@@ -29,10 +29,10 @@ protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
 class MatMulImpl::Source final : public SourceLayer {
  public:
-  Source(protocol::Session& session, const protocol::MatMulSpec& spec, std::uint64_t seed)
-      : layer(std::make_shared<protocol::MatMul>(session, spec, seed)),
-        weight_a(layer, protocol::Party::kA),
-        weight_b(layer, protocol::Party::kB) {}
+  Source(protocol::Session& session, const protocol::MatMulSpec& spec)
+      : layer(std::make_shared<protocol::MatMul>(session, spec)),
+        weight_a(session, layer->shared_weight(protocol::Party::kA)),
+        weight_b(session, layer->shared_weight(protocol::Party::kB)) {}
 
   void backward(const IntMatrix& features, const protocol::Derivative& derivative) override {
     const protocol::MatMulGradients gradients = layer->backward(features, derivative);
@@ -47,8 +47,7 @@ class MatMulImpl::Source final : public SourceLayer {
 
 MatMulImpl::MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out,
                        const MatMulOptions& options)
-    : source_(std::make_shared<Source>(session, make_spec(shape, out, options),
-                                       options.seed.value_or(session.random().next_u64()))) {
+    : source_(std::make_shared<Source>(session, make_spec(shape, out, options))) {
   register_federated(source_->weight_a);
   register_federated(source_->weight_b);
 }
@@ -59,7 +58,7 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   SourceOutput output;
   output.share = layer.forward(batch.features);
   output.rows = batch.rows;
-  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative, spec.batch};
+  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative};
   output.parts = {{source_, batch.features}};
   return output;
 }

@@ -4,11 +4,11 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
+#include "blindfl/protocol/matmul.h"
 
 namespace blindfl::nn {
 
@@ -27,8 +27,6 @@ struct MatMulOptions {
   double largest_weight = protocol::MatMulSpec{}.largest_weight;
   int output_scale = protocol::MatMulSpec{}.output_scale;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
-  /// For this party's initial pieces; private, and different at the two parties. Without one: fresh randomness.
-  std::optional<std::uint64_t> seed = std::nullopt;
 };
 
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.

@@ -24,10 +24,23 @@ torch::Tensor initial_bias(const FeatureShape& shape, std::size_t width) {
   return torch::empty({as_size(width)}).uniform_(-bound, bound);
 }
 
+/// Labels that a family cannot have train nonsense without a word otherwise: -1 and 1 instead of 0 and 1, say.
+void check_labels(Family family, const torch::Tensor& labels) {
+  const torch::Tensor floats = labels.to(torch::kFloat32).contiguous();
+  const auto* values = floats.data_ptr<float>();
+  for (std::int64_t i = 0; i < floats.numel(); ++i) {
+    require<DataError>(family != Family::kLogistic || (values[i] >= 0 && values[i] <= 1), "label of row ", i,
+                       " of the batch: logistic regression takes labels between 0 and 1");
+    require<DataError>(family != Family::kPoisson || values[i] >= 0, "label of row ", i,
+                       " of the batch: Poisson regression takes counts");
+  }
+}
+
 }  // namespace
 
 torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels) {
   namespace F = torch::nn::functional;
+  check_labels(family, labels);
   switch (family) {
     case Family::kLogistic:
       return F::binary_cross_entropy_with_logits(scores.view({-1}), labels);

@@ -18,7 +18,7 @@ enum class Family {
 };
 
 /// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose
-/// `backward()` works all the same.
+/// `backward()` works all the same. Throws DataError if a label is not one of the family's.
 [[nodiscard]] torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels);
 
 /// Probabilities (one column per class, or of label 1), expected values or expected counts.

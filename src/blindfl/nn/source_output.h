@@ -33,7 +33,6 @@ struct SourceOutput {
     std::uint32_t layer = 0;
     int scale = 0;
     FixedPointSpec derivative;
-    std::size_t batch = 0;  ///< derivatives are multiplied by this: the loss is a mean, the protocol's a sum
   };
 
   protocol::OutputShare share;

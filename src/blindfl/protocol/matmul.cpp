@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/secret.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -15,7 +16,7 @@ namespace {
 ShareMatrix draw_piece(const MatMulParams& params, Party features_of, SeededRandom& random) {
   const MatMulSpec& spec = params.spec();
   const double deviation = params.initial_deviation() / std::numbers::sqrt2;
-  std::vector<double> reals(params.in(features_of)*spec.out);
+  SecretVector<double> reals(params.in(features_of)*spec.out);
   for (double& x : reals) {
     x = std::clamp(deviation * random.normal(), -spec.largest_weight, spec.largest_weight);
   }
@@ -40,17 +41,33 @@ ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece, const
   return sum;
 }
 
-MatMul::MatMul(Session& session, const MatMulSpec& spec, std::uint64_t seed)
+MatMul::MatMul(Session& session, const MatMulSpec& spec)
     : session_(session), params_(spec), layer_(session.new_layer()) {
-  SeededRandom random(seed, layer_);
-  // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
-  weight_a_ = {spec.name + ".weight_a", Party::kA, draw_piece(params_, Party::kA, random), true, 1};
-  weight_b_ = {spec.name + ".weight_b", Party::kB, draw_piece(params_, Party::kB, random), false, 1};
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   for (const Party party : {Party::kA, Party::kB}) {
     if (params_.in(party) > 0) (void)forward_plan(party, spec.batch);
   }
   if (spec.in_a > 0) (void)backward_plan(Party::kA, spec.batch);
+
+  SeededRandom random = session.weight_random(layer_);
+  weight_a_ = draw_weight(Party::kA, /*shared_gradient=*/true, random);
+  // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
+  weight_b_ = draw_weight(Party::kB, /*shared_gradient=*/false, random);
+  session.agree("layer '" + spec.name + "'", params_.describe());
+}
+
+std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, bool shared_gradient, SeededRandom& random) const {
+  const MatMulSpec& spec = params_.spec();
+  auto weight = std::make_shared<Weight>();
+  weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
+  weight->features_of = features_of;
+  weight->piece = draw_piece(params_, features_of, random);
+  weight->shared_gradient = shared_gradient;
+  weight->gradient_scale = spec.gradient_scale;
+  weight->gradient_bits = params_.gradient_bits();
+  weight->largest = spec.largest_weight;
+  weight->batch = spec.batch;
+  return weight;
 }
 
 const he::Plan& MatMul::forward_plan(Party party, std::size_t rows) {
@@ -107,6 +124,7 @@ void MatMul::refresh_operands(std::size_t rows) {
 
 OutputShare MatMul::forward(const IntMatrix& x) {
   check_features(x);
+  session_.settle();
   const Party me = session_.party();
   const Party peer = peer_of(me);
   const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
@@ -130,19 +148,29 @@ OutputShare MatMul::forward(const IntMatrix& x) {
           params_.output_bits()};
 }
 
+// Local step: to the gradients' scale; and what a short batch summed over fewer rows, as if it had all of them.
+ShareMatrix MatMul::finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const {
+  const MatMulSpec& spec = params_.spec();
+  ShareMatrix gradient = rescale(raw, spec.gradient_scale);
+  if (derivative.real_rows == spec.batch) return gradient;
+  const double missing = static_cast<double>(spec.batch) / static_cast<double>(derivative.real_rows);
+  return multiply_public(gradient, PublicFactor(missing), spec.gradient_scale);
+}
+
 MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivative) {
   check_features(x);
-  require<InvalidArgument>(derivative.rows == x.rows(), "layer '", params_.spec().name, "': a derivative of ",
+  require<InvalidArgument>(derivative.rows == x.rows() && derivative.real_rows > 0 && derivative.real_rows <= x.rows(),
+                           "layer '", params_.spec().name, "': a derivative of ", derivative.real_rows, " of ",
                            derivative.rows, " rows does not fit a batch of ", x.rows());
+  session_.settle();
   const ProductSteps steps{net::Step::kDerivativeOperand, net::Step::kGradientProduct, layer_};
   const bool a_learns = params_.in(Party::kA) > 0;
-  const int scale = params_.spec().gradient_scale;
   MatMulGradients gradients;
 
   if (session_.party() == Party::kA) {
     if (!a_learns) return gradients;
     const he::Plan& plan = backward_plan(Party::kA, x.rows());
-    gradients.weight_a = rescale(product_multiplier(session_, plan, steps, x.transpose()), scale);
+    gradients.weight_a = finished_gradient(product_multiplier(session_, plan, steps, x.transpose()), derivative);
     return gradients;
   }
 
@@ -150,9 +178,10 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
   const ShareMatrix dz = to_ring(*derivative.values);
   if (a_learns) send_operand(session_, backward_plan(Party::kA, x.rows()), steps, dz);
   // While A multiplies, B works on its own half.
-  if (x.cols() > 0) gradients.weight_b = rescale(multiply_transposed(x, dz, session_.pool()), scale);
+  if (x.cols() > 0) gradients.weight_b = finished_gradient(multiply_transposed(x, dz, session_.pool()), derivative);
   if (a_learns) {
-    gradients.weight_a = rescale(receive_product(session_, backward_plan(Party::kA, x.rows()), steps), scale);
+    gradients.weight_a =
+        finished_gradient(receive_product(session_, backward_plan(Party::kA, x.rows()), steps), derivative);
   }
   return gradients;
 }

@@ -9,24 +9,15 @@
 #include "blindfl/protocol/matmul_params.h"
 #include "blindfl/protocol/output.h"
 #include "blindfl/protocol/product.h"
+#include "blindfl/protocol/weight.h"
 
 // MatMul, the paper's Figure 5: Z = X_A W_A + X_B W_B with W_A = U_A + V_A (A holds U_A, B holds V_A) and
 // W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`).
 
 namespace blindfl::protocol {
 
-/// This party's piece of a weight matrix that nobody holds whole.
-struct Weight {
-  std::string name;
-  Party features_of{};  ///< whose features it multiplies
-  ShareMatrix piece;    ///< U at the party with the features, V at the other
-  /// Both parties hold a share of every gradient, so both pieces change at every step. Otherwise only U does.
-  bool shared_gradient = false;
-  /// Counts changes of V, at both parties alike: what was encrypted before is stale.
-  std::uint64_t version = 1;
-};
-
-/// This party's shares of the summed loss's gradients, at the layer's gradient scale. Nothing where it has no share.
+/// This party's shares of the gradients, at the layer's gradient scale: those of the mean loss over the real rows,
+/// times the layer's batch size. Nothing where it has no share.
 struct MatMulGradients {
   std::optional<ShareMatrix> weight_a;
   std::optional<ShareMatrix> weight_b;
@@ -35,9 +26,9 @@ struct MatMulGradients {
 /// One party's half of a MatMul source layer. Both parties make the same calls at the same time.
 class MatMul {
  public:
-  /// Draws this party's initial pieces from `seed`, which is private to it: a seed that both know tells one what the
-  /// other holds. `session` must outlive the layer. Throws InvalidArgument as MatMulParams and Scheme::plan do.
-  MatMul(Session& session, const MatMulSpec& spec, std::uint64_t seed);
+  /// Draws this party's initial pieces. `session` must outlive the layer.
+  /// Throws InvalidArgument as MatMulParams and Scheme::plan do, before anything is sent.
+  MatMul(Session& session, const MatMulSpec& spec);
 
   [[nodiscard]] const MatMulParams& params() const { return params_; }
   [[nodiscard]] Session& session() { return session_; }
@@ -53,7 +44,10 @@ class MatMul {
   /// Cost: one product, X_A^T at A and dZ at B. Reveals: nothing; whole gradients travel, so no row tells its support.
   [[nodiscard]] MatMulGradients backward(const IntMatrix& x, const Derivative& derivative);
 
-  [[nodiscard]] Weight& weight(Party features_of) { return features_of == Party::kA ? weight_a_ : weight_b_; }
+  [[nodiscard]] Weight& weight(Party features_of) { return *shared_weight(features_of); }
+  [[nodiscard]] const std::shared_ptr<Weight>& shared_weight(Party features_of) const {
+    return features_of == Party::kA ? weight_a_ : weight_b_;
+  }
 
  private:
   using PlanPointer = std::shared_ptr<const he::Plan>;
@@ -66,12 +60,15 @@ class MatMul {
   [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
   void refresh_operands(std::size_t rows);
   void check_features(const IntMatrix& x) const;
+  [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, bool shared_gradient,
+                                                    SeededRandom& random) const;
+  [[nodiscard]] ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const;
 
   Session& session_;
   MatMulParams params_;
   std::uint32_t layer_;
-  Weight weight_a_;
-  Weight weight_b_;
+  std::shared_ptr<Weight> weight_a_;
+  std::shared_ptr<Weight> weight_b_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> backward_plans_;
   /// By layout: the peer's encrypted piece of my weights, and the version of my piece of its weights that I have sent.

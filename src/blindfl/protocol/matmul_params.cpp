@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/output.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -50,10 +51,32 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
                              x.scale() + derivative_.scale(), " could overflow; at most ", kMaxRescaleBits,
                              " bits are safe. Lower the scale or range of features or derivative");
     gradient_bits_ = std::max(gradient_bits_, raw + spec.gradient_scale - x.scale() - derivative_.scale());
+    // A short batch's gradient is multiplied by a public factor.
+    require<InvalidArgument>(gradient_bits_ + PublicFactor::kBits <= kMaxRescaleBits, where(), ": gradients of ",
+                             gradient_bits_, " bits at scale ", spec.gradient_scale, " could overflow; at most ",
+                             kMaxRescaleBits - PublicFactor::kBits, " bits are safe. Lower the gradient scale");
   }
   require<InvalidArgument>(output_bits_ <= kMaxRescaleBits, where(), ": outputs of ", output_bits_, " bits at scale ",
                            product_scale_, " could overflow; at most ", kMaxRescaleBits,
                            " bits are safe. Lower the scale or range of features or weights");
+  const int opened = output_bits_ + spec.output_scale - product_scale_;
+  require<InvalidArgument>(opened <= kMaxOpenedBits, where(), ": outputs of ", opened, " bits at scale ",
+                           spec.output_scale, " could overflow when they are opened; at most ", kMaxOpenedBits,
+                           " are safe. Lower the output scale");
+}
+
+std::string MatMulParams::describe() const {
+  std::ostringstream text;
+  const auto fixed_point = [&](const char* name, const FixedPointSpec& f) {
+    text << ", " << name << " " << f.scale << "/" << f.largest << (f.clip ? " clipped" : "");
+  };
+  text.precision(17);
+  text << where() << ", weights " << spec_.weight_scale << "/" << spec_.largest_weight << ", gradients "
+       << spec_.gradient_scale << ", output " << spec_.output_scale << ", deviation " << initial_deviation_;
+  fixed_point("features of A", spec_.features_a);
+  fixed_point("features of B", spec_.features_b);
+  fixed_point("derivative", spec_.derivative);
+  return text.str();
 }
 
 std::string MatMulParams::where() const {

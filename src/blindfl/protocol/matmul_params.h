@@ -48,6 +48,9 @@ class MatMulParams {
   /// Bits of the largest gradient at `gradient_scale`.
   [[nodiscard]] int gradient_bits() const { return gradient_bits_; }
 
+  /// Everything both parties must agree on, as text.
+  [[nodiscard]] std::string describe() const;
+
   /// `X_P V_P` for a batch of `rows` rows.
   [[nodiscard]] he::ProductSpec forward(Party party, std::size_t rows) const;
   /// `X_P^T dZ` for a batch of `rows` rows.

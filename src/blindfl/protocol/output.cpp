@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/secret.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::protocol {
@@ -14,18 +15,18 @@ OutputShare operator+(const OutputShare& a, const OutputShare& b) {
   return {rescale(a.share, scale) + rescale(b.share, scale), std::max(bits_at(a), bits_at(b)) + 1};
 }
 
-ShareMatrix round_output(const OutputShare& output, int scale) {
-  constexpr int kOpenedBits = 62;  // Z travels modulo 2^64, signed, with room for the rounding
+OutputShare round_output(const OutputShare& output, int scale) {
   const int bits_after = output.bits + scale - output.share.scale();
-  require<InvalidArgument>(output.bits <= kMaxRescaleBits && bits_after <= kOpenedBits, "opening an output of ",
+  require<InvalidArgument>(output.bits <= kMaxRescaleBits && bits_after <= kMaxOpenedBits, "opening an output of ",
                            output.bits, " bits at scale ", output.share.scale(), " to ", scale,
                            " fractional bits could overflow; lower the scale or range of features or weights");
-  return rescale(output.share, scale);
+  return {rescale(output.share, scale), std::max(bits_after, 0)};
 }
 
-std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const ShareMatrix& rounded) {
-  const auto mine = rounded.values();
-  std::vector<std::uint64_t> low(mine.size());
+std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {
+  session.settle();
+  const auto mine = rounded.share.values();
+  SecretVector<std::uint64_t> low(mine.size());
   const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t)};
   // Z itself is small, so the low half of a share is enough, and the high half need not travel.
   if (session.party() == Party::kA) {
@@ -35,9 +36,17 @@ std::optional<std::vector<double>> open_output(Session& session, std::uint32_t l
   }
   session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(low))); });
   std::vector<double> z(low.size());
-  std::ranges::transform(low, mine, z.begin(), [&](std::uint64_t theirs, UInt128 own) {
-    return std::ldexp(static_cast<double>(static_cast<std::int64_t>(theirs + low64(own))), -rounded.scale());
+  std::ranges::transform(low, mine, z.begin(), [](std::uint64_t theirs, UInt128 own) {
+    return static_cast<double>(static_cast<std::int64_t>(theirs + low64(own)));
   });
+  const double largest = std::ldexp(1.0, rounded.bits) + 1;
+  if (std::ranges::any_of(z, [&](double v) { return std::abs(v) > largest; })) {
+    session.channel().close();
+    fail<ProtocolError>(
+        "an output is larger than it can be: the parties' shares do not belong together, for instance "
+        "because they trained with different options");
+  }
+  for (double& v : z) v = std::ldexp(v, -rounded.share.scale());
   return z;
 }
 
@@ -47,11 +56,11 @@ Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::
                            " values does not make at most ", rows, " rows of ", cols);
   std::vector<double> padded(dz.begin(), dz.end());
   padded.resize(rows * cols);
-  return {rows, encode_dense(encoding, rows, cols, padded)};
+  return {rows, dz.size() / cols, encode_dense(encoding, rows, cols, padded)};
 }
 
-Derivative absent_derivative(std::size_t rows) {
-  return {rows, std::nullopt};
+Derivative absent_derivative(std::size_t rows, std::size_t real_rows) {
+  return {rows, real_rows, std::nullopt};
 }
 
 }  // namespace blindfl::protocol

@@ -21,19 +21,24 @@ struct OutputShare {
   friend OutputShare operator+(const OutputShare& a, const OutputShare& b);
 };
 
+/// Z travels modulo 2^64, signed, with room for the rounding: what is opened has at most this many bits.
+constexpr int kMaxOpenedBits = 62;
+
 /// Rounds this party's share to `scale` fractional bits: a local step before opening. More precision would let B work
 /// out A's features from Z.
 /// Throws InvalidArgument if the hidden value could have too many bits to be rounded and opened safely.
-[[nodiscard]] ShareMatrix round_output(const OutputShare& output, int scale);
+[[nodiscard]] OutputShare round_output(const OutputShare& output, int scale);
 
 /// Opens Z to B. At B: the values of Z, row by row. At A: nothing.
 /// Cost: one message of 8 bytes per value, A to B. Reveals: Z, rounded, to B.
+/// Throws ProtocolError at B if a value is larger than it can be: the parties' shares then do not belong together.
 [[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,
-                                                             const ShareMatrix& rounded);
+                                                             const OutputShare& rounded);
 
 /// What a backward pass starts from. Under an open top, B holds dZ and A holds nothing.
 struct Derivative {
-  std::size_t rows = 0;
+  std::size_t rows = 0;       ///< of the batch, padding included
+  std::size_t real_rows = 0;  ///< rows with data: public, as all shapes
   std::optional<IntMatrix> values;
 };
 
@@ -41,7 +46,7 @@ struct Derivative {
 /// Throws DataError naming row and column if a value is not finite or out of range.
 [[nodiscard]] Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::size_t cols,
                                            std::span<const double> dz);
-/// At A: nothing but the number of rows.
-[[nodiscard]] Derivative absent_derivative(std::size_t rows);
+/// At A: nothing but the numbers of rows.
+[[nodiscard]] Derivative absent_derivative(std::size_t rows, std::size_t real_rows);
 
 }  // namespace blindfl::protocol

@@ -4,6 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "blindfl/base/random.h"
 #include "blindfl/base/thread_pool.h"
@@ -19,17 +22,26 @@ enum class Party { kA, kB };
   return party == Party::kA ? Party::kB : Party::kA;
 }
 
+/// One party's own choices: private, and different at the two parties.
 struct SessionOptions {
   std::size_t threads = 1;  ///< for this party's own computing, the caller's thread included
+  /// For the initial weights that this party draws. Never the same at both: a seed that both know tells each what the
+  /// other holds. Without one: fresh randomness.
+  std::optional<std::uint64_t> weight_seed = std::nullopt;
 };
 
 /// One party's side of a joint computation with one peer: its role, its keys, the peer's public key, its randomness.
 class Session {
  public:
   /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
-  /// outlive the session.
-  /// Throws ProtocolError if what the peer sends is not a public key of this scheme.
+  /// outlive the session. A session that ends by an exception closes the channel, so that the peer does not wait.
+  /// Throws ProtocolError if what the peer sends is not a public key of this scheme, ConfigError if it has another
+  /// version, another scheme or the same role.
   Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {});
+
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
 
   [[nodiscard]] Party party() const { return party_; }
   [[nodiscard]] net::Channel& channel() { return channel_; }
@@ -40,6 +52,16 @@ class Session {
   [[nodiscard]] const he::Multiplier& peer_multiplier() const { return *peer_multiplier_; }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
+
+  /// Reproducible randomness for the pieces of a layer that this party draws, private to it.
+  [[nodiscard]] SeededRandom weight_random(std::uint32_t layer) const;
+
+  /// Says that both parties must have the same public settings `text` here. Sends a digest of it at once; the peer's is
+  /// compared by the next `settle()`. `what` names it in the error.
+  void agree(const std::string& what, const std::string& text);
+  /// Compares all that was to be agreed on. Layers call it before they send anything that depends on it.
+  /// Throws ConfigError, naming what differs, if the parties do not agree.
+  void settle();
 
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
@@ -57,7 +79,16 @@ class Session {
   ThreadPool pool_;
   std::unique_ptr<he::KeyOwner> key_owner_;
   std::unique_ptr<he::Multiplier> peer_multiplier_;
+  std::uint64_t weight_seed_;
   std::uint32_t next_layer_ = 0;
+  std::uint32_t next_agreement_ = 0;
+  struct Agreement {
+    std::uint32_t number;
+    std::string what;
+    Bytes digest;
+  };
+  std::vector<Agreement> unsettled_;
+  int exceptions_at_start_;
 };
 
 }  // namespace blindfl::protocol

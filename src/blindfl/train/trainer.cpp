@@ -1,5 +1,7 @@
 #include "blindfl/train/trainer.h"
 
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "blindfl/base/error.h"
@@ -7,11 +9,26 @@
 
 namespace blindfl::train {
 
+namespace {
+
+std::string describe(const TrainOptions& options, std::size_t rows) {
+  std::ostringstream text;
+  text << rows << " rows, batches of " << options.batch << ", " << options.epochs << " epochs, order "
+       << options.order_seed << ", " << options.sgd.describe();
+  return text.str();
+}
+
+}  // namespace
+
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer) {
   require<InvalidArgument>(rows.features.rows() > 0, "training needs at least one row");
   const data::BatchOrder order(rows.features.rows(), options.batch, options.order_seed);
   nn::FederatedOptimizer optimizer(model, options.sgd);
+  for (const nn::FederatedParameter& p : model.federated_parameters()) {
+    p.session().agree("the training plan", describe(options, rows.features.rows()));
+    break;  // one session, one plan
+  }
 
   StepReport report;
   report.epochs = options.epochs;

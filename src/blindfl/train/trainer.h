@@ -34,8 +34,9 @@ using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torc
 using Observer = std::function<void(const StepReport&)>;
 
 /// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of
-/// the same people in the same order. `forward` runs `model`. Throws InvalidArgument if there are no rows or options
-/// are out of range; whatever the protocol throws.
+/// the same people in the same order. `forward` runs `model`.
+/// Throws InvalidArgument if there are no rows or options are out of range, ConfigError if the parties have different
+/// options or numbers of rows; whatever the protocol throws.
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer = {});
 

@@ -1,0 +1,28 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "blindfl/protocol/session.h"
+
+namespace blindfl::protocol {
+
+/// This party's piece of a weight matrix that nobody holds whole.
+struct Weight {
+  std::string name;
+  Party features_of{};  ///< whose features it multiplies
+  ShareMatrix piece;    ///< U at the party with the features, V at the other
+  /// Both parties hold a share of every gradient, so both pieces change at every step. Otherwise only U does.
+  bool shared_gradient = false;
+  /// Counts changes of V, at both parties alike: what was encrypted before is stale.
+  std::uint64_t version = 1;
+
+  // Public facts that an optimizer needs.
+  int gradient_scale = 0;
+  int gradient_bits = 0;  ///< of the largest gradient at that scale
+  double largest = 0;     ///< assumed of trained weights
+  std::size_t batch = 1;  ///< gradients are those of the mean loss times this
+};
+
+}  // namespace blindfl::protocol
