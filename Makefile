@@ -19,10 +19,12 @@ demo: build/release/build.ninja ## two parties train a model in one process
 	cmake --build --preset release --target blindfl_demo
 	build/release/bin/blindfl_demo
 
-test: build build/asan/build.ninja ## all tests; then the quick ones again under sanitizers
+test: build build/asan/build.ninja build/tsan/build.ninja ## all tests; then the quick ones again under sanitizers
 	ctest --preset release -j$(JOBS)
 	cmake --build --preset asan
 	ctest --preset asan -L quick -j$(JOBS)
+	cmake --build --preset tsan --target base_tests net_tests protocol_tests
+	ctest --preset tsan -R '^(base|net|protocol)\.' -j$(JOBS)
 
 check: lint build ## before every commit: format, includes, clang-tidy, quick tests
 	ctest --preset release -L quick -j$(JOBS)
