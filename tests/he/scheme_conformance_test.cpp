@@ -199,7 +199,7 @@ TEST_P(Conformance, ALeftOperandBeyondThePlansBoundIsRefusedBeforeAnythingIsWrit
   EXPECT_TRUE(reply.bytes().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(testing::scheme_names()),
+INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(testing::scheme_and_kernel_names()),
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace

@@ -5,17 +5,34 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
 
 namespace blindfl::testing {
 
-/// Every scheme there is: tests that hold for all of them are written once, over this list.
+/// Every scheme there is, at the shipped parameters: tests that hold for all of them are written once, over this list.
 inline std::vector<std::string> scheme_names() {
-  return {"plain"};
+  return {"plain", "lattice"};
+}
+
+/// The same with every set of kernels that this processor can run.
+inline std::vector<std::string> scheme_and_kernel_names() {
+  std::vector<std::string> names{"plain"};
+  for (const he::lattice::Kernels* kernels : he::lattice::available_kernels()) {
+    names.push_back("lattice_" + std::string(kernels->name));
+  }
+  return names;
 }
 
 inline std::unique_ptr<he::Scheme> make_scheme(const std::string& name) {
   if (name == "plain") return std::make_unique<he::PlainScheme>();
+  if (name == "lattice") return std::make_unique<he::LatticeScheme>();
+  const std::string prefix = "lattice_";
+  if (name.starts_with(prefix)) {
+    const he::lattice::Kernels& kernels = he::lattice::kernels_by_name(name.substr(prefix.size()));
+    return std::make_unique<he::LatticeScheme>(he::lattice::Params(he::lattice::ParamsSpec{}),
+                                               he::LatticeScheme::Options{&kernels});
+  }
   throw std::invalid_argument("no scheme " + name);
 }
 

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "blindfl/base/aligned.h"
+#include "blindfl/base/bytes.h"
+#include "blindfl/base/random.h"
+#include "blindfl/he/lattice/kernels.h"
+#include "blindfl/he/lattice/params.h"
+
+namespace blindfl::he::lattice {
+
+using Seed = std::array<std::byte, KeyStream::kKeyBytes>;
+using KeyId = std::array<std::byte, 16>;
+
+/// Residues of polynomials: modulus after modulus, `degree` values each.
+using Residues = AlignedVector<std::uint64_t>;
+using SecretResidues = AlignedSecret<std::uint64_t>;
+
+/// What the peer knows: (b, a) with b = -(a s) + e, transformed. `a` travels as a seed.
+struct PublicKey {
+  /// Writes parameters' digest (16), seed (32), b packed, modulus after modulus.
+  static std::uint64_t bytes(const Params& params);
+  /// Throws ProtocolError if the bytes are not a key of these parameters.
+  PublicKey(const Params& params, const Kernels& kernels, ByteView bytes);
+
+  KeyId id;
+  Residues b;  ///< in Montgomery form
+  Residues a;  ///< in Montgomery form
+};
+
+/// The key owner's secret, transformed; cleared when freed.
+struct SecretKey {
+  SecretKey(const Params& params, const Kernels& kernels, Random& random);
+
+  KeyId id;
+  Bytes public_key;
+  SecretResidues s;        ///< in Montgomery form, for encryption
+  SecretResidues s_reply;  ///< times 1 / (q' / q_l), for opening a reply: kept moduli only
+};
+
+/// Digest of the parameters, the first bytes of everything that is encrypted under them.
+[[nodiscard]] KeyId params_id(const Params& params);
+
+/// Values must be below the modulus. Throws ProtocolError, naming `what`, otherwise.
+void check_residues(const Modulus& modulus, std::span<const std::uint64_t> values, const char* what);
+
+}  // namespace blindfl::he::lattice
