@@ -9,8 +9,8 @@ namespace blindfl::he::lattice {
 namespace {
 
 const Params& params() {
-  static const Params kParams{ParamsSpec{}};
-  return kParams;
+  static const Params shipped{ParamsSpec{}};
+  return shipped;
 }
 
 TEST(Tiling, CoversTheProductAndFitsIntoThePolynomial) {

@@ -7,6 +7,14 @@
 
 #include <immintrin.h>
 
+// Short loops over registers must disappear, or the registers become memory. Clang sees that by itself; under
+// sanitizers g++ does not take the hint, and says so.
+#if defined(__clang__) || defined(__SANITIZE_ADDRESS__)
+#define BLINDFL_UNROLL
+#else
+#define BLINDFL_UNROLL _Pragma("GCC unroll 8")
+#endif
+
 namespace blindfl::he::lattice {
 
 namespace {
@@ -122,23 +130,23 @@ void forward_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, 
     for (std::size_t j = 0; j < stride; j += kLanes) {
       std::uint64_t* p = a + g * length + j;
       Lanes v[kRows];
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t r = 0; r < kRows; ++r) v[r] = load(p + r * stride);
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (int s = 0; s < Stages; ++s) {
         const std::size_t half = kRows >> (s + 1);
-#pragma GCC unroll 8
+        BLINDFL_UNROLL
         for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
           const std::size_t index = ((groups + g) << s) + h;
           const Lanes w = broadcast(roots.value[index]);
           const Lanes w_quotient = broadcast(roots.quotient52[index]);
-#pragma GCC unroll 8
+          BLINDFL_UNROLL
           for (std::size_t r = 0; r < half; ++r) {
             forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, w_quotient, c);
           }
         }
       }
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t r = 0; r < kRows; ++r) store(p + r * stride, v[r]);
     }
   }
@@ -155,9 +163,9 @@ void inverse_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, 
     for (std::size_t j = 0; j < stride; j += kLanes) {
       std::uint64_t* p = a + g * length + j;
       Lanes v[kRows];
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t r = 0; r < kRows; ++r) v[r] = load(p + r * stride);
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (int s = Stages - 1; s >= 0; --s) {
         const std::size_t half = kRows >> (s + 1);
         if (s == 0 && groups == 1) {  // the very last stage also divides by N
@@ -165,7 +173,7 @@ void inverse_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, 
           const Lanes by_n_quotient = broadcast(last.quotient52[0]);
           const Lanes w = broadcast(last.value[1]);
           const Lanes w_quotient = broadcast(last.quotient52[1]);
-#pragma GCC unroll 8
+          BLINDFL_UNROLL
           for (std::size_t r = 0; r < half; ++r) {
             const Lanes sum = add(v[r], v[r + half]);
             const Lanes difference = subtract(add(v[r], c.twice_q), v[r + half]);
@@ -174,18 +182,18 @@ void inverse_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, 
           }
           break;
         }
-#pragma GCC unroll 8
+        BLINDFL_UNROLL
         for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
           const std::size_t index = ((groups + g) << s) + h;
           const Lanes w = broadcast(roots.value[index]);
           const Lanes w_quotient = broadcast(roots.quotient52[index]);
-#pragma GCC unroll 8
+          BLINDFL_UNROLL
           for (std::size_t r = 0; r < half; ++r) {
             inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, w_quotient, c);
           }
         }
       }
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t r = 0; r < kRows; ++r) store(p + r * stride, v[r]);
     }
   }
@@ -200,15 +208,15 @@ void forward_tail(std::uint64_t* a, const Modulus& modulus) {
     Lanes v[kLanes];
     for (std::size_t r = 0; r < kLanes; ++r) v[r] = load(p + kLanes * r);
     transpose(v);
-#pragma GCC unroll 8
+    BLINDFL_UNROLL
     for (int s = 0; s < 3; ++s) {
       const std::size_t half = kLanes >> (s + 1);
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
         const Lanes w = load(factors);
         const Lanes w_quotient = load(factors + kLanes);
         factors += 2 * kLanes;
-#pragma GCC unroll 8
+        BLINDFL_UNROLL
         for (std::size_t r = 0; r < half; ++r) {
           forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, w_quotient, c);
         }
@@ -227,21 +235,21 @@ void inverse_tail(std::uint64_t* a, const Modulus& modulus) {
     Lanes v[kLanes];
     for (std::size_t r = 0; r < kLanes; ++r) v[r] = load(p + kLanes * r);
     transpose(v);
-#pragma GCC unroll 8
+    BLINDFL_UNROLL
     for (int s = 2; s >= 0; --s) {
       const std::size_t half = kLanes >> (s + 1);
-#pragma GCC unroll 8
+      BLINDFL_UNROLL
       for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
         const std::uint64_t* factors = block_factors + ((std::size_t{1} << s) - 1 + h) * 2 * kLanes;
         const Lanes w = load(factors);
         const Lanes w_quotient = load(factors + kLanes);
-#pragma GCC unroll 8
+        BLINDFL_UNROLL
         for (std::size_t r = 0; r < half; ++r) {
           inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, w_quotient, c);
         }
       }
     }
-    block_factors += 7 * 2 * kLanes;
+    block_factors += 14 * kLanes;
     transpose(v);
     for (std::size_t r = 0; r < kLanes; ++r) store(p + kLanes * r, v[r]);
   }
@@ -319,7 +327,7 @@ void accumulate_block(std::uint64_t* out, const Terms& terms, std::size_t positi
   const std::uint64_t* right = terms.right + position + begin * terms.right_stride;
   for (std::size_t t = begin; t < end; ++t, left += terms.left_stride, right += terms.right_stride) {
     const Lanes shared = broadcast(*left);
-#pragma GCC unroll 8
+    BLINDFL_UNROLL
     for (std::size_t r = 0; r < Vectors; ++r) {
       const Lanes x = Repeat ? shared : load(left + kLanes * r);
       const Lanes y = load(right + kLanes * r);
@@ -327,7 +335,7 @@ void accumulate_block(std::uint64_t* out, const Terms& terms, std::size_t positi
       high[r] = high_product(high[r], x, y);
     }
   }
-#pragma GCC unroll 8
+  BLINDFL_UNROLL
   for (std::size_t r = 0; r < Vectors; ++r) {
     std::uint64_t* p = out + position + kLanes * r;
     store(p, reduced_once(add(load(p), montgomery(low[r], high[r], c)), c.q));
