@@ -13,12 +13,13 @@
 #include "blindfl/base/error.h"
 #include "scratch_file.h"
 #include "testing/real_data.h"
+#include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
-using testing::message_of;
-using testing::ScratchFile;
+using blindfl::testing::message_of;
+using blindfl::testing::ScratchFile;
 
 Table parse(std::string_view text, const LibsvmOptions& options = {}) {
   return read_libsvm(ScratchFile(text).path(), options);

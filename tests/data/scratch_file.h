@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace blindfl::data::testing {
+namespace blindfl::testing {
 
 /// A file with the given content, gone at the end of the scope.
 class ScratchFile {
@@ -36,16 +36,4 @@ class ScratchFile {
   std::filesystem::path path_;
 };
 
-/// The message of the `E` that `body` throws; a failure if it throws none.
-template <class E, class Body>
-std::string message_of(Body&& body) {
-  try {
-    body();
-  } catch (const E& error) {
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
-
-}  // namespace blindfl::data::testing
+}  // namespace blindfl::testing

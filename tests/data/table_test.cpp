@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "scratch_file.h"
+#include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
-using testing::message_of;
+using blindfl::testing::message_of;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 

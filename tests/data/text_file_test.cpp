@@ -10,12 +10,13 @@
 
 #include "blindfl/base/error.h"
 #include "scratch_file.h"
+#include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
-using testing::message_of;
-using testing::ScratchFile;
+using blindfl::testing::message_of;
+using blindfl::testing::ScratchFile;
 
 std::string xz(std::string_view text, std::uint32_t preset = 6) {
   std::string out(lzma_stream_buffer_bound(text.size()), '\0');

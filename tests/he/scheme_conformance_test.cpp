@@ -92,6 +92,24 @@ TEST_P(Conformance, WorstCaseOperandsComeOutExactly) {
   }
 }
 
+TEST_P(Conformance, LeftOperandsOfAnyWidthComeOutExactly) {
+  for (const int bits : {1, 21, 32, 40, 55, 62}) {
+    const std::uint64_t bound = std::uint64_t{1} << bits;
+    const IntMatrix x = random_matrix(Kind::kDense, 6, 20, 0, bound, test_random_);
+    expect_product(x, random_share(20, 3, 32, random_), 128);
+    const IntMatrix edges =
+        IntMatrix::dense(2, 20, std::vector<std::int64_t>(40, -static_cast<std::int64_t>(bound)), 0, bound);
+    expect_product(edges, random_share(20, 3, 32, random_), 128);
+  }
+}
+
+TEST_P(Conformance, ProductsOfManyTilesComeOutExactly) {
+  expect_product(random_matrix(Kind::kCsr, 30, 4000, 16, 1 << 20, test_random_), random_share(4000, 20, 32, random_),
+                 128);
+  expect_product(random_matrix(Kind::kDense, 300, 20, 16, 1 << 20, test_random_), random_share(20, 100, 32, random_),
+                 128);
+}
+
 TEST_P(Conformance, ABoundedRightOperandComesOutExactly) {
   const IntMatrix x = random_matrix(Kind::kDense, 6, 40, 16, 1 << 20, test_random_);
   ShareMatrix m(40, 3, 32);

@@ -23,6 +23,7 @@
 #include "blindfl/base/random.h"
 #include "blindfl/net/memory_channel.h"
 #include "testing/tampering_channel.h"
+#include "testing/thrown.h"
 
 namespace blindfl::net {
 namespace {
@@ -48,17 +49,7 @@ Bytes random_bytes(std::size_t count, std::uint64_t seed) {
   return bytes;
 }
 
-// The message of the `E` that `f` throws. Runs `f` once, where a matcher may run it again and wait for ever.
-template <class E>
-std::string message_of(const std::function<void()>& f) {
-  try {
-    f();
-  } catch (const E& e) {
-    return e.what();
-  }
-  return "nothing was thrown";
-}
-
+using testing::message_of;
 using testing::TamperingChannel;
 
 // The bytes of the given messages as one sender puts them on the wire.

@@ -13,6 +13,10 @@ using nn::Family;
 using protocol::Party;
 using protocol::Session;
 
+torch::Tensor logistic_loss(const torch::Tensor& scores, const torch::Tensor& labels) {
+  return nn::loss(Family::kLogistic, scores, labels);
+}
+
 TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
   const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
   const he::PlainScheme scheme;
@@ -24,11 +28,8 @@ TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
     nn::GeneralizedLinear model(s, data.shape);
     std::vector<StepReport> reports;
     fit(
-        *model, [&](const data::Batch& x) { return model->forward(x); },
-        [](const torch::Tensor& scores, const torch::Tensor& labels) {
-          return nn::loss(Family::kLogistic, scores, labels);
-        },
-        data.at(s.party()), options, [&](const StepReport& report) { reports.push_back(report); });
+        *model, [&](const data::Batch& x) { return model->forward(x); }, logistic_loss, data.at(s.party()), options,
+        [&](const StepReport& report) { reports.push_back(report); });
     return reports;
   });
   ASSERT_EQ(at_b.size(), 6U);
@@ -74,11 +75,7 @@ TEST(Trainer, RefusesPartiesWithDifferentPlans) {
     options.batch = 32;
     options.order_seed = s.party() == Party::kA ? 1 : 2;
     fit(
-        *model, [&](const data::Batch& x) { return model->forward(x); },
-        [](const torch::Tensor& scores, const torch::Tensor& labels) {
-          return nn::loss(Family::kLogistic, scores, labels);
-        },
-        data.at(s.party()), options);
+        *model, [&](const data::Batch& x) { return model->forward(x); }, logistic_loss, data.at(s.party()), options);
   }),
                ConfigError);
 }
@@ -94,11 +91,7 @@ TEST(Trainer, ALargeBatchsShortLastOneTrainsToo) {
     options.batch = 1024;
     options.epochs = 2;
     fit(
-        *model, [&](const data::Batch& x) { return model->forward(x); },
-        [](const torch::Tensor& scores, const torch::Tensor& labels) {
-          return nn::loss(Family::kLogistic, scores, labels);
-        },
-        data.at(s.party()), options);
+        *model, [&](const data::Batch& x) { return model->forward(x); }, logistic_loss, data.at(s.party()), options);
   }));
 }
 

@@ -66,12 +66,6 @@ class LatticeKeyOwner final : public KeyOwner {
   PlaintextEncoder encoder_;
 };
 
-const LatticePlan& own(const Plan& plan) {
-  const auto* lattice_plan = dynamic_cast<const LatticePlan*>(&plan);
-  require<InvalidArgument>(lattice_plan != nullptr, "a plan of another scheme");
-  return *lattice_plan;
-}
-
 std::vector<std::uint64_t> LatticeKeyOwner::encrypt_tile(const Tiling& t, const ShareMatrix& m, std::size_t inner_tile,
                                                          std::size_t col_tile, const Seed& seed, Random& random) const {
   const std::size_t n = params_->degree();
@@ -113,7 +107,7 @@ std::vector<std::uint64_t> LatticeKeyOwner::encrypt_tile(const Tiling& t, const 
 
 void LatticeKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                                  ByteSink& out) const {
-  const Tiling& t = own(plan).tiling();
+  const Tiling& t = LatticePlan::of(plan).tiling();
   Seed seed;
   random.fill(seed);
   out.write(key_.id);
@@ -178,7 +172,7 @@ void LatticeKeyOwner::open_tile(const LatticePlan& plan, std::size_t row_tile, s
 }
 
 ShareMatrix LatticeKeyOwner::do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
-  const LatticePlan& p = own(plan);
+  const LatticePlan& p = LatticePlan::of(plan);
   const Tiling& t = p.tiling();
   KeyId id;
   reply.read(id);

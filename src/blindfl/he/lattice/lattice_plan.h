@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blindfl/base/error.h"
 #include "blindfl/he/lattice/keys.h"
 #include "blindfl/he/lattice/packing.h"
 #include "blindfl/he/lattice/tiles.h"
@@ -25,6 +26,13 @@ class LatticePlan final : public Plan {
     for (std::size_t l = 0; l < params.kept(); ++l) {
       reply_tile_ += packed_bytes(params.degree(), params.moduli()[l].bits());
     }
+  }
+
+  /// `plan` as one of this scheme's. Throws InvalidArgument if it is another's.
+  [[nodiscard]] static const LatticePlan& of(const Plan& plan) {
+    const auto* own = dynamic_cast<const LatticePlan*>(&plan);
+    require<InvalidArgument>(own != nullptr, "a plan of another scheme");
+    return *own;
   }
 
   [[nodiscard]] const Tiling& tiling() const { return tiling_; }

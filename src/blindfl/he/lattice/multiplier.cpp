@@ -92,14 +92,8 @@ class LatticeMultiplier final : public Multiplier {
   Conversions conversions_;
 };
 
-const LatticePlan& own(const Plan& plan) {
-  const auto* lattice_plan = dynamic_cast<const LatticePlan*>(&plan);
-  require<InvalidArgument>(lattice_plan != nullptr, "a plan of another scheme");
-  return *lattice_plan;
-}
-
 std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, ByteSource& in, ThreadPool& pool) const {
-  const Tiling& t = own(plan).tiling();
+  const Tiling& t = LatticePlan::of(plan).tiling();
   const std::size_t n = params_->degree();
   KeyId id;
   in.read(id);
@@ -267,7 +261,7 @@ Bytes LatticeMultiplier::finish(Reply& r, const Tiling& t, std::size_t rows, std
 
 ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
                                                     Random& random, ThreadPool& pool, ByteSink& reply) const {
-  const LatticePlan& p = own(plan);
+  const LatticePlan& p = LatticePlan::of(plan);
   const Tiling& t = p.tiling();
   const auto* right = dynamic_cast<const LatticeOperand*>(&operand);
   require<InvalidArgument>(right != nullptr && right->layout == t.operand_layout(), "product of ", p.spec().describe(),
