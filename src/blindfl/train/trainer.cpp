@@ -25,9 +25,9 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
   require<InvalidArgument>(rows.features.rows() > 0, "training needs at least one row");
   const data::BatchOrder order(rows.features.rows(), options.batch, options.order_seed);
   nn::FederatedOptimizer optimizer(model, options.sgd);
-  for (const nn::FederatedParameter& p : model.federated_parameters()) {
-    p.session().agree("the training plan", describe(options, rows.features.rows()));
-    break;  // one session, one plan
+  const auto federated = model.federated_parameters();
+  if (!federated.empty()) {
+    federated.front().session().agree("the training plan", describe(options, rows.features.rows()));
   }
 
   StepReport report;

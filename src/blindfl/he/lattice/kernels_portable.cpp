@@ -2,6 +2,7 @@
 
 #include "blindfl/base/int128.h"
 #include "blindfl/he/lattice/kernels.h"
+#include "blindfl/he/lattice/short_transform.h"
 
 namespace blindfl::he::lattice {
 
@@ -27,25 +28,7 @@ std::uint64_t montgomery(UInt128 x, const Modulus& modulus) {
 }
 
 void forward(std::uint64_t* a, const Modulus& modulus) {
-  const std::uint64_t q = modulus.value();
-  const auto& roots = modulus.roots();
-  const std::size_t n = modulus.degree();
-  // Values stay below 4q: a butterfly brings its first input below 2q and its product is below 2q.
-  for (std::size_t groups = 1, half = n / 2; groups < n; groups *= 2, half /= 2) {
-    for (std::size_t g = 0; g < groups; ++g) {
-      const std::uint64_t w = roots.value[groups + g];
-      const std::uint64_t w_quotient = roots.quotient64[groups + g];
-      std::uint64_t* first = a + 2 * g * half;
-      std::uint64_t* second = first + half;
-      for (std::size_t j = 0; j < half; ++j) {
-        const std::uint64_t x = reduced_once(first[j], 2 * q);
-        const std::uint64_t y = shoup(second[j], w, w_quotient, q);
-        first[j] = x + y;
-        second[j] = x + 2 * q - y;
-      }
-    }
-  }
-  for (std::size_t i = 0; i < n; ++i) a[i] = reduced_once(reduced_once(a[i], 2 * q), q);
+  transform_short({a, modulus.degree()}, modulus);
 }
 
 void inverse(std::uint64_t* a, const Modulus& modulus) {
@@ -107,6 +90,28 @@ void accumulate(std::uint64_t* out, const Terms& terms, std::size_t n, const Mod
 }
 
 }  // namespace
+
+void transform_short(std::span<std::uint64_t> a, const Modulus& modulus) {
+  const std::uint64_t q = modulus.value();
+  const auto& roots = modulus.roots();
+  const std::size_t n = a.size();
+  // Values stay below 4q: a butterfly brings its first input below 2q and its product is below 2q.
+  for (std::size_t groups = 1, half = n / 2; groups < n; groups *= 2, half /= 2) {
+    for (std::size_t g = 0; g < groups; ++g) {
+      const std::uint64_t w = roots.value[groups + g];
+      const std::uint64_t w_quotient = roots.quotient64[groups + g];
+      std::uint64_t* first = a.data() + 2 * g * half;
+      std::uint64_t* second = first + half;
+      for (std::size_t j = 0; j < half; ++j) {
+        const std::uint64_t x = reduced_once(first[j], 2 * q);
+        const std::uint64_t y = shoup(second[j], w, w_quotient, q);
+        first[j] = x + y;
+        second[j] = x + 2 * q - y;
+      }
+    }
+  }
+  for (std::uint64_t& x : a) x = reduced_once(reduced_once(x, 2 * q), q);
+}
 
 const Kernels& portable_kernels() {
   static constexpr Kernels kKernels{"portable", forward, inverse, multiply, multiply_subtract, accumulate};

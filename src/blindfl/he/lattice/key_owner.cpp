@@ -179,10 +179,7 @@ ShareMatrix LatticeKeyOwner::do_open(const Plan& plan, ByteSource& reply, Thread
   require<ProtocolError>(id == key_.id, "a masked product is encrypted under a key that is not this party's");
 
   ShareMatrix opened(p.spec().rows, p.spec().cols, p.spec().result_scale());
-  std::size_t words = 0;
-  for (std::size_t l = 0; l < params_->kept(); ++l) {
-    words += packed_bytes(params_->degree(), params_->moduli()[l].bits()) / 8;
-  }
+  const std::size_t words = p.reply_tile_bytes() / 8;
   const std::size_t tiles = t.row_tiles * t.col_tiles;
   const std::size_t at_once = 4 * pool.size();
   std::vector<std::vector<std::uint64_t>> packed(at_once, std::vector<std::uint64_t>(words));

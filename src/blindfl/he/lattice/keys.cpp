@@ -45,7 +45,7 @@ std::uint64_t PublicKey::bytes(const Params& params) {
   return bytes;
 }
 
-PublicKey::PublicKey(const Params& params, const Kernels& /*kernels*/, ByteView bytes)
+PublicKey::PublicKey(const Params& params, ByteView bytes)
     : id(first_bytes(digest_of(bytes))),
       b(params.moduli().size() * params.degree()),
       a(params.moduli().size() * params.degree()) {

@@ -24,7 +24,7 @@ struct PublicKey {
   /// Writes parameters' digest (16), seed (32), b packed, modulus after modulus.
   static std::uint64_t bytes(const Params& params);
   /// Throws ProtocolError if the bytes are not a key of these parameters.
-  PublicKey(const Params& params, const Kernels& kernels, ByteView bytes);
+  PublicKey(const Params& params, ByteView bytes);
 
   KeyId id;
   Residues b;  ///< in Montgomery form

@@ -36,6 +36,9 @@ class LatticePlan final : public Plan {
   }
 
   [[nodiscard]] const Tiling& tiling() const { return tiling_; }
+  /// Bytes of one packed tile of an operand, and of the second component of one tile of a reply.
+  [[nodiscard]] std::uint64_t operand_tile_bytes() const { return operand_tile_; }
+  [[nodiscard]] std::uint64_t reply_tile_bytes() const { return reply_tile_; }
   [[nodiscard]] std::uint64_t operand_bytes() const override {
     return sizeof(KeyId) + sizeof(Seed) + operand_tile_ * tiling_.inner_tiles * tiling_.col_tiles;
   }

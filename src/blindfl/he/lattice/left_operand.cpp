@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "blindfl/he/lattice/short_transform.h"
+
 namespace blindfl::he::lattice {
 
 namespace {
@@ -43,30 +45,6 @@ TileEntries cut_row_of_tiles(const Params& params, const Tiling& t, const IntMat
   return tiles;
 }
 
-/// The first stages of the transform, on the values that differ: the rest would only repeat them.
-void transform_short(const Modulus& m, std::vector<std::uint64_t>& a) {
-  const std::uint64_t q = m.value();
-  const auto& roots = m.roots();
-  for (std::size_t groups = 1, half = a.size() / 2; groups < a.size(); groups *= 2, half /= 2) {
-    for (std::size_t g = 0; g < groups; ++g) {
-      const std::uint64_t w = roots.value[groups + g];
-      const std::uint64_t w_quotient = roots.quotient64[groups + g];
-      std::uint64_t* first = a.data() + 2 * g * half;
-      std::uint64_t* second = first + half;
-      for (std::size_t j = 0; j < half; ++j) {
-        const std::uint64_t x = std::min(first[j], first[j] - 2 * q);
-        const std::uint64_t y = second[j] * w - high64(static_cast<UInt128>(second[j]) * w_quotient) * q;
-        first[j] = x + y;
-        second[j] = x + 2 * q - y;
-      }
-    }
-  }
-  for (std::uint64_t& v : a) {
-    v = std::min(v, v - 2 * q);
-    v = std::min(v, v - q);
-  }
-}
-
 }  // namespace
 
 LeftOperand::LeftOperand(const Params& params, const Kernels& kernels, const Tiling& tiling, const IntMatrix& x,
@@ -105,7 +83,7 @@ void LeftOperand::transform_tile(const Params& params, const Kernels& kernels, c
     if (tiling.cols == 1) {
       kernels.forward(a.data(), m);
     } else {
-      transform_short(m, a);
+      transform_short(a, m);
     }
     for (std::size_t block = 0; block < blocks_; ++block) {
       auto* to =

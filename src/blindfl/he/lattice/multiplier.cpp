@@ -66,7 +66,7 @@ struct Conversions {
 class LatticeMultiplier final : public Multiplier {
  public:
   LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, ByteView public_key)
-      : params_(std::move(params)), kernels_(kernels), key_(*params_, kernels, public_key), conversions_(*params_) {}
+      : params_(std::move(params)), kernels_(kernels), key_(*params_, public_key), conversions_(*params_) {}
 
  private:
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
@@ -103,8 +103,7 @@ std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, Byte
   KeyStream seeds(seed);
   auto operand = std::make_unique<LatticeOperand>(*params_, t);
 
-  std::size_t words = 0;
-  for (const Modulus& m : params_->moduli()) words += packed_bytes(n, m.bits()) / 8;
+  const std::size_t words = LatticePlan::of(plan).operand_tile_bytes() / 8;
   const std::size_t tiles = t.inner_tiles * t.col_tiles;
   const std::size_t at_once = 4 * pool.size();
   std::vector<std::vector<std::uint64_t>> packed(std::min(at_once, tiles), std::vector<std::uint64_t>(words));
