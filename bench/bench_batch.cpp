@@ -2,8 +2,6 @@
 // data in the same run. On the oracle scheme this is the price of everything but encryption: shares, copies, queues,
 // libtorch.
 
-#include <algorithm>
-#include <chrono>
 #include <iomanip>
 #include <iostream>
 #include <string_view>
@@ -12,11 +10,12 @@
 #include "blindfl/blindfl.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
+#include "timing.h"
 
 namespace {
 
 using blindfl::Party;
-using Clock = std::chrono::steady_clock;
+using blindfl::bench::Stopwatch;
 
 struct Shape {
   const char* name;
@@ -33,25 +32,6 @@ struct Measured {
   double milliseconds = 0;  // of the median step
   blindfl::net::Traffic sent_by_a;
   blindfl::net::Traffic sent_by_b;
-};
-
-double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return values[values.size() / 2];
-}
-
-class Stopwatch {
- public:
-  void lap() {
-    const auto now = Clock::now();
-    laps_.push_back(std::chrono::duration<double, std::milli>(now - last_).count());
-    last_ = now;
-  }
-  [[nodiscard]] double median_lap() const { return median(laps_); }
-
- private:
-  Clock::time_point last_ = Clock::now();
-  std::vector<double> laps_;
 };
 
 blindfl::Family family_of(const Shape& s) {

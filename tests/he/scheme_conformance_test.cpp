@@ -110,6 +110,34 @@ TEST_P(Conformance, ProductsOfManyTilesComeOutExactly) {
                  128);
 }
 
+TEST_P(Conformance, RandomProductsOfManySeedsComeOutExactly) {
+  for (std::uint64_t seed = 0; seed < 24; ++seed) {
+    SeededRandom random(seed, 77);
+    const auto up_to = [&](std::size_t most) { return 1 + static_cast<std::size_t>(random.below(most)); };
+    const Kind kind = seed % 3 == 0 ? Kind::kDense : seed % 3 == 1 ? Kind::kCsr : Kind::kOneHot;
+    const std::size_t inner = up_to(seed % 4 == 0 ? 700 : 90);
+    const std::uint64_t bound = std::uint64_t{1} << random.below(60);
+    const IntMatrix x = random_matrix(kind, up_to(150), inner, 0, bound, random);
+    SCOPED_TRACE(::testing::Message() << "seed " << seed);
+    expect_product(x, random_share(inner, up_to(90), 32, random_), 128);
+  }
+}
+
+TEST_P(Conformance, LargestOperandsOfABatchComeOutExactly) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 20;
+  const std::size_t shapes[][3] = {{128, 62, 1}, {62, 128, 1}, {128, 392, 9}};
+  for (const auto& [rows, inner, cols] : shapes) {
+    std::vector<std::int64_t> values(rows * inner, kLargest);
+    expect_product(IntMatrix::dense(rows, inner, values, 16, kLargest),
+                   testing::constant_share(inner, cols, 32, (UInt128{1} << 127) - 1), 128);
+    for (std::size_t i = 0; i < values.size(); i += 2) values[i] = -kLargest;
+    expect_product(IntMatrix::dense(rows, inner, values, 16, kLargest),
+                   testing::constant_share(inner, cols, 32, UInt128{1} << 127), 128);
+    expect_product(IntMatrix::dense(rows, inner, std::vector<std::int64_t>(rows * inner, 1), 0, 1),
+                   testing::constant_share(inner, cols, 32, ~UInt128{0}), 128);
+  }
+}
+
 TEST_P(Conformance, ABoundedRightOperandComesOutExactly) {
   const IntMatrix x = random_matrix(Kind::kDense, 6, 40, 16, 1 << 20, test_random_);
   ShareMatrix m(40, 3, 32);

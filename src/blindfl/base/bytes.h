@@ -54,6 +54,7 @@ class ByteSource {
 /// A sink that keeps what is written.
 class BufferSink final : public ByteSink {
  public:
+  explicit BufferSink(std::size_t expected = 0) { bytes_.reserve(expected); }
   void write(ByteView bytes) override { bytes_.insert(bytes_.end(), bytes.begin(), bytes.end()); }
   [[nodiscard]] const Bytes& bytes() const { return bytes_; }
   [[nodiscard]] Bytes take() { return std::move(bytes_); }

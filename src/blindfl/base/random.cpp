@@ -1,6 +1,5 @@
 #include "blindfl/base/random.h"
 
-#include <openssl/evp.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -10,6 +9,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "blindfl/base/aes_ctr.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl {
@@ -39,43 +39,21 @@ KeyStream operating_system_stream() {
 
 }  // namespace
 
-// Small requests are served from a buffer; large ones are encrypted straight into the caller's memory.
+// Small requests are served from a buffer; large ones are made straight in the caller's memory.
 struct KeyStream::State {
-  static constexpr std::size_t kBuffer = 4096;
+  static constexpr std::size_t kBuffer = 1024;
 
-  EVP_CIPHER_CTX* cipher = EVP_CIPHER_CTX_new();
-  std::array<std::byte, kBuffer> buffer{};
-  std::size_t used = kBuffer;
-
-  State() = default;
+  explicit State(std::span<const std::byte, kKeyBytes> key) : cipher(AesCtr::make(key)) {}
   State(const State&) = delete;
   State& operator=(const State&) = delete;
-  ~State() {
-    EVP_CIPHER_CTX_free(cipher);
-    explicit_bzero(buffer.data(), buffer.size());
-  }
+  ~State() { explicit_bzero(buffer.data(), buffer.size()); }
 
-  void encrypt_zeros(std::span<std::byte> out) {
-    constexpr std::size_t kPiece = std::size_t{1} << 30;
-    while (!out.empty()) {
-      const auto piece = out.first(std::min(out.size(), kPiece));
-      std::fill(piece.begin(), piece.end(), std::byte{0});
-      auto* bytes = reinterpret_cast<unsigned char*>(piece.data());
-      int written = 0;
-      const int ok = EVP_EncryptUpdate(cipher, bytes, &written, bytes, static_cast<int>(piece.size()));
-      require<Error>(ok == 1 && written == static_cast<int>(piece.size()), "random stream: the cipher failed");
-      out = out.subspan(piece.size());
-    }
-  }
+  std::unique_ptr<AesCtr> cipher;
+  std::array<std::byte, kBuffer> buffer{};
+  std::size_t used = kBuffer;
 };
 
-KeyStream::KeyStream(std::span<const std::byte, kKeyBytes> key) : state_(std::make_unique<State>()) {
-  const std::array<unsigned char, 16> counter{};
-  require<Error>(state_->cipher != nullptr &&
-                     EVP_EncryptInit_ex(state_->cipher, EVP_aes_256_ctr(), nullptr,
-                                        reinterpret_cast<const unsigned char*>(key.data()), counter.data()) == 1,
-                 "random stream: the cipher cannot be set up");
-}
+KeyStream::KeyStream(std::span<const std::byte, kKeyBytes> key) : state_(std::make_unique<State>(key)) {}
 KeyStream::KeyStream(KeyStream&& other) noexcept = default;
 KeyStream& KeyStream::operator=(KeyStream&& other) noexcept = default;
 KeyStream::~KeyStream() = default;
@@ -90,11 +68,11 @@ void KeyStream::fill(std::span<std::byte> out) {
   s.used += from_buffer;
   out = out.subspan(from_buffer);
   if (out.empty()) return;
-  if (out.size() >= State::kBuffer) {
-    s.encrypt_zeros(out);
-    return;
-  }
-  s.encrypt_zeros(s.buffer);
+  const std::size_t direct = out.size() >= State::kBuffer ? out.size() / AesCtr::kChunk * AesCtr::kChunk : 0;
+  s.cipher->fill(out.first(direct));
+  out = out.subspan(direct);
+  if (out.empty()) return;
+  s.cipher->fill(s.buffer);
   s.used = 0;
   fill(out);
 }

@@ -75,6 +75,12 @@ class Multiplier {
   [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
                                               Random& random, ThreadPool& pool, ByteSink& reply) const;
 
+  /// Says that replies under `plan` will be asked for again and again, so that `prepare` has something to do.
+  virtual void expect(const Plan& /*plan*/) const {}
+  /// Does a small piece of the work of coming replies that needs no data, for a party that waits anyway; on any thread.
+  /// Returns false if there is nothing to do.
+  virtual bool prepare() const { return false; }
+
  private:
   [[nodiscard]] virtual std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                                ThreadPool& pool) const = 0;

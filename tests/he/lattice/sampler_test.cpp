@@ -15,19 +15,21 @@ namespace {
 
 TEST(Sampler, TernarySecretsAreBalanced) {
   Random random;
-  std::vector<std::int64_t> values(30000);
-  sample_ternary(random, values);
+  std::vector<std::int64_t> values(30 * 1024);
+  std::vector<std::uint64_t> words(values.size());
+  sample_ternary(portable_kernels(), random, values, words);
   std::map<std::int64_t, int> counts;
   for (const auto v : values) ++counts[v];
   ASSERT_EQ(counts.size(), 3U);
   // A deviation of 82.
-  for (const std::int64_t v : {-1, 0, 1}) EXPECT_NEAR(counts[v], 10000, 600) << v;
+  for (const std::int64_t v : {-1, 0, 1}) EXPECT_NEAR(counts[v], 10240, 600) << v;
 }
 
 TEST(Sampler, ErrorsAreCentredBoundedAndOfTheRightDeviation) {
   Random random;
-  std::vector<std::int64_t> values(40000);
-  sample_error(random, values);
+  std::vector<std::int64_t> values(40 * 1024);
+  std::vector<std::uint64_t> words(values.size());
+  sample_error(portable_kernels(), random, values, words);
   double sum = 0;
   double squares = 0;
   for (const auto v : values) {
@@ -35,8 +37,8 @@ TEST(Sampler, ErrorsAreCentredBoundedAndOfTheRightDeviation) {
     sum += static_cast<double>(v);
     squares += static_cast<double>(v * v);
   }
-  EXPECT_NEAR(sum / 40000, 0, 0.15);
-  EXPECT_NEAR(squares / 40000, 10.5, 0.6);  // 42 coins, a quarter each
+  EXPECT_NEAR(sum / 40960, 0, 0.15);
+  EXPECT_NEAR(squares / 40960, 10.5, 0.6);  // 42 coins, a quarter each
 }
 
 TEST(Sampler, UniformResiduesAreBelowTheModulusAndFollowFromTheSeed) {
@@ -49,8 +51,9 @@ TEST(Sampler, UniformResiduesAreBelowTheModulusAndFollowFromTheSeed) {
   std::vector<std::uint64_t> second(8192);
   KeyStream a(seed);
   KeyStream b(seed);
-  sample_uniform(a, m, first);
-  sample_uniform(b, m, second);
+  std::vector<std::uint64_t> words(8192);
+  sample_uniform(portable_kernels(), a, m, first.data(), 64, words);
+  sample_uniform(*available_kernels().front(), b, m, second.data(), 64, words);
   EXPECT_EQ(first, second);
   double sum = 0;
   for (const auto v : first) {
@@ -58,14 +61,6 @@ TEST(Sampler, UniformResiduesAreBelowTheModulusAndFollowFromTheSeed) {
     sum += static_cast<double>(v) / static_cast<double>(prime);
   }
   EXPECT_NEAR(sum / 8192, 0.5, 0.02);
-}
-
-TEST(Sampler, LiftsSignedNumbers) {
-  const Modulus m(largest_primes(35, 1, 64)[0], 64);
-  const std::vector<std::int64_t> small{-1, 0, 1, -21, 21};
-  std::vector<std::uint64_t> lifted(5);
-  lift(small, m, lifted);
-  EXPECT_EQ(lifted, (std::vector<std::uint64_t>{m.value() - 1, 0, 1, m.value() - 21, 21}));
 }
 
 }  // namespace

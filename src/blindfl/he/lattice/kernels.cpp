@@ -3,14 +3,16 @@
 #include <string>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/lattice/kernels_ifma.h"
+#include "blindfl/he/lattice/kernels_vector.h"
 
 namespace blindfl::he::lattice {
 
 const std::vector<const Kernels*>& available_kernels() {
   static const std::vector<const Kernels*> kernels = [] {
     std::vector<const Kernels*> found;
-    if (const Kernels* ifma = ifma_kernels()) found.push_back(ifma);
+    for (const Kernels* kernels : {ifma_kernels(), avx2_kernels()}) {
+      if (kernels != nullptr) found.push_back(kernels);
+    }
     found.push_back(&portable_kernels());
     return found;
   }();

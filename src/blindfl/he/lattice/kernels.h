@@ -8,27 +8,36 @@
 #include "blindfl/he/lattice/modulus.h"
 
 // The loops that take the time. Each set of kernels does the same, exactly; which one runs is chosen at run time. All
-// residues are in [0, q); arrays are aligned to 64 bytes and hold a multiple of 8 values.
+// residues are in [0, q); arrays are aligned to 64 bytes and hold a multiple of 8 values. No branch and no memory
+// address depends on the values.
 
 namespace blindfl::he::lattice {
 
 /// What a lazy inner product adds up: `sum over terms of left[term] * right[term]`.
 struct Terms {
-  const std::uint64_t* left;  ///< in Montgomery form: term t, position p at left[t * left_stride + p / repeat]
+  const std::uint64_t* left;  ///< term t, position p at left[t * left_stride + p / repeat]
   std::size_t left_stride;
   std::size_t repeat;          ///< 1, or a power of two from 8 on: how many positions share one left value
-  const std::uint64_t* right;  ///< term t, position p at right[t * right_stride + p]
+  const std::uint64_t* right;  ///< term t, position p at right[t * right_stride + p]; may be as large as 2^48
   std::size_t right_stride;
   std::size_t count;
 };
 
+/// Products come out divided by 2^52, as Montgomery's are: either one factor was multiplied by 2^52 before, or the
+/// inverse transform makes up for it.
 struct Kernels {
   std::string_view name;
+
   /// The number-theoretic transform of a polynomial modulo x^N + 1, in place, to bit-reversed order.
   void (*forward)(std::uint64_t* a, const Modulus& modulus);
-  /// Its inverse.
-  void (*inverse)(std::uint64_t* a, const Modulus& modulus);
-  /// out[p] = a[p] * b[p] / 2^52: with one of them in Montgomery form, the product.
+  /// The transforms of 8 polynomials in x^(N / count), given by their `count` coefficients, a multiple of 8: the values
+  /// that differ, each once; the whole transform repeats each of them N / count times. Polynomial k's coefficient i
+  /// stands at a[8 * i + k], and so does value i afterwards.
+  void (*forward_short)(std::uint64_t* a, std::size_t count, const Modulus& modulus);
+  /// The inverse of `forward`, times 1 or 2^52: the modulus' `last_stage()` or `last_stage_times_radix()`.
+  void (*inverse)(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage);
+
+  /// out[p] = a[p] * b[p] / 2^52.
   void (*multiply)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t n,
                    const Modulus& modulus);
   /// out[p] = out[p] - a[p] * b[p] / 2^52.
@@ -36,6 +45,29 @@ struct Kernels {
                             const Modulus& modulus);
   /// out[p] = out[p] + (the sum of the terms at p) / 2^52, for n positions. Any number of terms.
   void (*accumulate)(std::uint64_t* out, const Terms& terms, std::size_t n, const Modulus& modulus);
+  /// out[p] = (a[p] * b[p] + the sum of the terms at p) / 2^52.
+  void (*multiply_accumulate)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, const Terms& terms,
+                              std::size_t n, const Modulus& modulus);
+  /// One step of dividing a number, given by its residues, by a prime of its modulus, rounding to the nearest:
+  /// out[p] = (out[p] - d) / by, where d is dropped[p] as a signed residue modulo `by`, which has no more bits than
+  /// `modulus`.
+  void (*divide)(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::size_t n,
+                 const Modulus& modulus);
+
+  /// Signed numbers smaller than q in magnitude, as residues.
+  void (*lift)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
+  /// out[p] = out[p] + small[p].
+  void (*add_small)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
+  /// Values of `bits` bits to the wire: see packing.h. `n` must be a multiple of kPackedBlock.
+  void (*pack)(std::uint64_t* words, const std::uint64_t* values, std::size_t n, int bits);
+  /// And back, with groups of 64 values `stride` apart. Returns whether all of them are below the bound.
+  bool (*unpack)(std::uint64_t* values, std::size_t stride, const std::uint64_t* words, std::size_t n, int bits,
+                 std::uint64_t bound);
+  /// Random words become, in place, the number of ones among their lowest 42 bits, minus 21: centred binomial.
+  void (*centred_binomial)(std::uint64_t* words, std::size_t n);
+  /// n / 2 random words become -1, 0, 1 with equal chance, but for a bias below 2^-31: the lower halves of the words
+  /// make the first n / 2 of them, the upper halves the rest.
+  void (*ternary)(std::int64_t* out, const std::uint64_t* words, std::size_t n);
 };
 
 /// Works everywhere.

@@ -1,212 +1,185 @@
 #include "blindfl/he/lattice/key_owner.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/lattice/fraction.h"
-#include "blindfl/he/lattice/lattice_plan.h"
 #include "blindfl/he/lattice/sampler.h"
 
 namespace blindfl::he::lattice {
 
 namespace {
 
-/// How a plaintext m becomes round(q m / 2^128) modulo each prime, without big numbers: with r = q m modulo 2^128, it
-/// is (q m - r) / 2^128 + (r >> 127), and modulo a prime of q that is -r / 2^128 + (r >> 127).
-class PlaintextEncoder {
- public:
-  static constexpr int kPlaneBits = 43;  // three planes make 128 bits, and each is small enough for a lazy product
-  static constexpr std::size_t kPlanes = 3;
+/// A tile's coefficients beyond these are zero.
+std::size_t used_values(const Tiling& t) {
+  return (t.inner * t.cols + 63) / 64 * 64;
+}
 
-  explicit PlaintextEncoder(const Params& params) {
-    for (const Modulus& m : params.moduli()) q_low_ *= m.value();
-    for (const Modulus& m : params.moduli()) {
-      const std::uint64_t minus = m.value() - m.inverse(m.power(2, 128));
-      for (std::size_t k = 0; k < kPlanes; ++k) {
-        factors_.push_back(m.to_montgomery(m.multiply(minus, m.power(2, kPlaneBits * k))));
-      }
+}  // namespace
+
+PlaintextEncoder::PlaintextEncoder(const Params& params) {
+  for (const Modulus& m : params.moduli()) q_low_ *= m.value();
+  for (const Modulus& m : params.moduli()) {
+    const std::uint64_t minus = m.value() - m.inverse(m.power(2, 128));
+    for (std::size_t k = 0; k < kPlanes; ++k) {
+      factors_.push_back(m.to_montgomery(m.multiply(minus, m.power(2, kPlaneBits * k))));
     }
   }
+}
 
-  /// r in planes, and its top bit.
-  void planes(UInt128 plaintext, std::uint64_t* plane, std::size_t stride, std::int64_t& rounding) const {
-    const UInt128 r = plaintext * q_low_;
-    constexpr std::uint64_t kMask = (std::uint64_t{1} << kPlaneBits) - 1;
-    for (std::size_t k = 0; k < kPlanes; ++k) plane[k * stride] = low64(r >> (kPlaneBits * k)) & kMask;
-    rounding += static_cast<std::int64_t>(r >> 127);
-  }
-  [[nodiscard]] const std::uint64_t* factors(std::size_t modulus) const { return factors_.data() + kPlanes * modulus; }
+LatticeKeyOwner::LatticeKeyOwner(std::shared_ptr<const Params> params, const Kernels& kernels, Random& random)
+    : params_(std::move(params)), kernels_(kernels), key_(*params_, kernels, random), encoder_(*params_) {
+  for (const Modulus& m : params_->moduli()) one_over_modulus_.push_back(Fraction::one_over(m.value()));
+}
 
- private:
-  UInt128 q_low_ = 1;
-  std::vector<std::uint64_t> factors_;
-};
-
-class LatticeKeyOwner final : public KeyOwner {
- public:
-  LatticeKeyOwner(std::shared_ptr<const Params> params, const Kernels& kernels, Random& random)
-      : params_(std::move(params)), kernels_(kernels), key_(*params_, kernels, random), encoder_(*params_) {}
-
-  [[nodiscard]] Bytes public_key() const override { return key_.public_key; }
-
- private:
-  void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
-                  ByteSink& out) const override;
-  [[nodiscard]] ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const override;
-
-  [[nodiscard]] std::vector<std::uint64_t> encrypt_tile(const Tiling& t, const ShareMatrix& m, std::size_t inner_tile,
-                                                        std::size_t col_tile, const Seed& seed, Random& random) const;
-  void open_tile(const LatticePlan& plan, std::size_t row_tile, std::size_t col_tile,
-                 std::span<const std::uint64_t> packed, std::span<const std::byte> results, ShareMatrix& opened) const;
-
-  std::shared_ptr<const Params> params_;
-  const Kernels& kernels_;
-  SecretKey key_;
-  PlaintextEncoder encoder_;
-};
-
-std::vector<std::uint64_t> LatticeKeyOwner::encrypt_tile(const Tiling& t, const ShareMatrix& m, std::size_t inner_tile,
-                                                         std::size_t col_tile, const Seed& seed, Random& random) const {
+void LatticeKeyOwner::encode_tile(const Tiling& t, const ShareMatrix& m, std::size_t tile, Random& random,
+                                  std::span<std::uint64_t> planes, std::span<std::int64_t> error) const {
   const std::size_t n = params_->degree();
-  constexpr std::size_t kPlanes = PlaintextEncoder::kPlanes;
-  AlignedSecret<std::uint64_t> planes(kPlanes * n);
-  AlignedSecret<std::int64_t> error(n);
-  sample_error(random, error);
-  std::size_t used = 0;
-  for (std::size_t j = 0; j < t.inner; ++j) {
-    const std::size_t row = inner_tile * t.inner + j;
-    if (row >= m.rows() * t.limbs) break;
-    const int shift = t.limb_bits * static_cast<int>(row % t.limbs);
-    for (std::size_t c = 0; c < t.cols && col_tile * t.cols + c < m.cols(); ++c) {
-      const UInt128 value = shift < 128 ? m.row(row / t.limbs)[col_tile * t.cols + c] << shift : 0;
-      const std::size_t position = c + t.cols * j;
-      encoder_.planes(value, planes.data() + position, n, error[position]);
-      used = std::max(used, position + 1);
+  auto scratch = scratch_.lease(n);
+  sample_error(kernels_, random, error, scratch.take(n));
+  const std::size_t first_row = tile % t.inner_tiles * t.inner;
+  const std::size_t rows = std::min(t.inner, m.rows() * t.limbs - first_row);
+  const std::size_t first_col = tile / t.inner_tiles * t.cols;
+  const std::size_t cols = std::min(t.cols, m.cols() - first_col);
+  const std::size_t used = used_values(t);
+  if (rows * cols < used) {
+    for (std::size_t k = 0; k < PlaintextEncoder::kPlanes; ++k) {
+      std::fill_n(planes.begin() + static_cast<std::ptrdiff_t>(k * n), used, 0);
     }
   }
-  used = (used + 63) / 64 * 64;
-
-  KeyStream stream(seed);
-  std::vector<std::uint64_t> packed;
-  SecretResidues c0(n);
-  Residues a(n);
-  for (std::size_t l = 0; l < params_->moduli().size(); ++l) {
-    const Modulus& modulus = params_->moduli()[l];
-    lift(error, modulus, c0);
-    kernels_.accumulate(c0.data(), {encoder_.factors(l), 1, n, planes.data(), n, kPlanes}, used, modulus);
-    kernels_.forward(c0.data(), modulus);
-    sample_uniform(stream, modulus, a);
-    kernels_.multiply_subtract(c0.data(), a.data(), key_.s.data() + l * n, n, modulus);
-    const std::size_t words = packed_bytes(n, modulus.bits()) / 8;
-    packed.resize(packed.size() + words);
-    pack(c0, modulus.bits(), std::span(packed).last(words));
+  for (std::size_t j = 0; j < rows; ++j) {
+    const int shift = t.limb_bits * static_cast<int>((first_row + j) % t.limbs);
+    const auto row = m.row((first_row + j) / t.limbs).subspan(first_col, cols);
+    for (std::size_t c = 0; c < cols; ++c) {
+      const std::size_t position = c + t.cols * j;
+      encoder_.planes(shift < 128 ? row[c] << shift : 0, planes.data() + position, n, error[position]);
+    }
   }
-  return packed;
+}
+
+void LatticeKeyOwner::encrypt_tile(const Tiling& t, std::size_t modulus, std::span<const std::uint64_t> planes,
+                                   std::span<const std::int64_t> error, const Seed& seed, std::uint64_t* packed) const {
+  const std::size_t n = params_->degree();
+  const Modulus& m = params_->moduli()[modulus];
+  auto scratch = scratch_.lease(3 * n, 3);
+  const auto c0 = scratch.take(n);
+  const auto a = scratch.take(n);
+  KeyStream stream(seed);
+  sample_uniform(kernels_, stream, m, a.data(), 64, scratch.take(n));
+  kernels_.lift(c0.data(), error.data(), n, m);
+  kernels_.accumulate(c0.data(), {encoder_.factors(modulus), 1, n, planes.data(), n, PlaintextEncoder::kPlanes},
+                      used_values(t), m);
+  kernels_.forward(c0.data(), m);
+  kernels_.multiply_subtract(c0.data(), a.data(), key_.s.data() + modulus * n, n, m);
+  kernels_.pack(packed, c0.data(), n, m.bits());
 }
 
 void LatticeKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                                  ByteSink& out) const {
-  const Tiling& t = LatticePlan::of(plan).tiling();
+  const LatticePlan& p = LatticePlan::of(plan);
+  const Tiling& t = p.tiling();
+  const std::size_t n = params_->degree();
+  const std::size_t moduli = params_->moduli().size();
   Seed seed;
   random.fill(seed);
   out.write(key_.id);
   out.write(seed);
-  KeyStream seeds(seed);  // one seed for each tile, so that tiles can be made in any order
+  KeyStream seeds(seed);
+
   const std::size_t tiles = t.inner_tiles * t.col_tiles;
-  const std::size_t at_once = 4 * pool.size();
-  std::vector<std::vector<std::uint64_t>> made(at_once);
+  const std::size_t words = p.operand_tile_bytes() / 8;
+  const std::size_t at_once = std::min(tiles_at_once(pool), tiles);
+  auto scratch = scratch_.lease(at_once * (words + (PlaintextEncoder::kPlanes + 1) * n), 3);
+  const auto packed = scratch.take(at_once * words);
+  const auto planes = scratch.take(at_once * PlaintextEncoder::kPlanes * n);
+  const auto errors = scratch.take_signed(at_once * n);
+  const auto planes_of = [&](std::size_t i) {
+    return planes.subspan(i * PlaintextEncoder::kPlanes * n, PlaintextEncoder::kPlanes * n);
+  };
+  std::vector<Seed> part_seeds(at_once * moduli);
   for (std::size_t first = 0; first < tiles; first += at_once) {
     const std::size_t count = std::min(at_once, tiles - first);
-    std::vector<Seed> tile_seeds(count);
     std::vector<Random> randoms;
-    for (Seed& s : tile_seeds) {
-      seeds.fill(s);
-      randoms.push_back(random.fork());
-    }
+    for (std::size_t i = 0; i < count; ++i) randoms.push_back(random.fork());
+    for (std::size_t i = 0; i < count * moduli; ++i) seeds.fill(part_seeds[i]);
     pool.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        const std::size_t tile = first + i;
-        made[i] = encrypt_tile(t, m, tile % t.inner_tiles, tile / t.inner_tiles, tile_seeds[i], randoms[i]);
+        encode_tile(t, m, first + i, randoms[i], planes_of(i), errors.subspan(i * n, n));
       }
     });
-    for (std::size_t i = 0; i < count; ++i) out.write(std::as_bytes(std::span(made[i])));
+    pool.parallel_for(count * moduli, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::size_t tile = i / moduli;
+        encrypt_tile(t, i % moduli, planes_of(tile), errors.subspan(tile * n, n), part_seeds[i],
+                     packed.data() + tile * words + p.word_offset(i % moduli));
+      }
+    });
+    out.write(std::as_bytes(packed.first(count * words)));
   }
 }
 
-void LatticeKeyOwner::open_tile(const LatticePlan& plan, std::size_t row_tile, std::size_t col_tile,
-                                std::span<const std::uint64_t> packed, std::span<const std::byte> results,
-                                ShareMatrix& opened) const {
-  const Tiling& t = plan.tiling();
-  const std::size_t n = params_->degree();
-  SecretResidues c1(params_->kept() * n);
-  for (std::size_t l = 0; l < params_->kept(); ++l) {
-    const Modulus& modulus = params_->moduli()[l];
-    const auto residues = std::span(c1).subspan(l * n, n);
-    const std::size_t words = packed_bytes(n, modulus.bits()) / 8;
-    unpack(packed.first(words), modulus.bits(), residues);
-    packed = packed.subspan(words);
-    check_residues(modulus, residues, "a masked product");
-    kernels_.forward(residues.data(), modulus);
-    kernels_.multiply(residues.data(), residues.data(), key_.s_reply.data() + l * n, n, modulus);
-    kernels_.inverse(residues.data(), modulus);
-  }
-  std::vector<Fraction> over;
-  for (std::size_t l = 0; l < params_->kept(); ++l) over.push_back(Fraction::one_over(params_->moduli()[l].value()));
+void LatticeKeyOwner::decrypt_part(std::size_t modulus, std::uint64_t* residues) const {
+  const Modulus& m = params_->moduli()[modulus];
+  kernels_.forward(residues, m);
+  kernels_.multiply(residues, residues, key_.s_reply.data() + modulus * params_->degree(), params_->degree(), m);
+  kernels_.inverse(residues, m, m.last_stage());
+}
 
-  const std::size_t rows = std::min(t.rows, opened.rows() - row_tile * t.rows);
-  const std::size_t cols = std::min(t.cols, opened.cols() - col_tile * t.cols);
+void LatticeKeyOwner::open_results(const Tiling& t, const LatticePlan::Area& area, std::span<const std::uint64_t> c1,
+                                   std::span<const std::byte> results, ShareMatrix& opened) const {
+  const std::size_t n = params_->degree();
   BufferSource in(results);
-  for (std::size_t r = 0; r < rows; ++r) {
-    for (std::size_t c = 0; c < cols; ++c) {
+  for (std::size_t r = 0; r < area.rows; ++r) {
+    const auto row = opened.row(area.first_row + r).subspan(area.first_col, area.cols);
+    for (std::size_t c = 0; c < area.cols; ++c) {
       const std::uint8_t lowest = in.read_u8();
       UInt128 high = 0;
       in.read_u128(std::span(&high, 1));
       Fraction f = Fraction::of(high, static_cast<UInt128>(lowest) << 120);
       const std::size_t position = t.result_position(r, c);
-      for (std::size_t l = 0; l < params_->kept(); ++l) f.add_multiple(c1[l * n + position], over[l]);
+      for (std::size_t l = 0; l < params_->kept(); ++l) f.add_multiple(c1[l * n + position], one_over_modulus_[l]);
       f += Fraction::of(0, static_cast<UInt128>(1) << 127);  // to the nearest
-      opened.row(row_tile * t.rows + r)[col_tile * t.cols + c] = f.high();
+      row[c] = f.high();
     }
   }
 }
 
 ShareMatrix LatticeKeyOwner::do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
   const LatticePlan& p = LatticePlan::of(plan);
-  const Tiling& t = p.tiling();
+  const std::size_t n = params_->degree();
+  const std::size_t kept = params_->kept();
   KeyId id;
   reply.read(id);
   require<ProtocolError>(id == key_.id, "a masked product is encrypted under a key that is not this party's");
 
   ShareMatrix opened(p.spec().rows, p.spec().cols, p.spec().result_scale());
+  const std::vector<LatticePlan::Area> order = p.reply_order();
   const std::size_t words = p.reply_tile_bytes() / 8;
-  const std::size_t tiles = t.row_tiles * t.col_tiles;
-  const std::size_t at_once = 4 * pool.size();
-  std::vector<std::vector<std::uint64_t>> packed(at_once, std::vector<std::uint64_t>(words));
+  const std::size_t at_once = std::min(tiles_at_once(pool), order.size());
+  auto scratch = scratch_.lease(at_once * (words + kept * n), 2);
+  const auto packed = scratch.take(at_once * words);
+  const auto c1 = scratch.take(at_once * kept * n);
   std::vector<Bytes> results(at_once);
-  for (std::size_t first = 0; first < tiles; first += at_once) {
-    const std::size_t count = std::min(at_once, tiles - first);
+  for (std::size_t first = 0; first < order.size(); first += at_once) {
+    const std::size_t count = std::min(at_once, order.size() - first);
     for (std::size_t i = 0; i < count; ++i) {
-      const std::size_t row_tile = (first + i) % t.row_tiles;
-      const std::size_t col_tile = (first + i) / t.row_tiles;
-      reply.read(std::as_writable_bytes(std::span(packed[i])));
-      results[i].resize(LatticePlan::kResultBytes * std::min(t.rows, opened.rows() - row_tile * t.rows) *
-                        std::min(t.cols, opened.cols() - col_tile * t.cols));
+      reply.read(std::as_writable_bytes(packed.subspan(i * words, words)));
+      results[i].resize(LatticePlan::kResultBytes * order[first + i].size());
       reply.read(results[i]);
     }
+    pool.parallel_for(count * kept, 1, [&](std::size_t begin, std::size_t end) {
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::uint64_t* from = packed.data() + i / kept * words + p.word_offset(i % kept);
+        unpack_residues(*params_, i % kept, kernels_, from, c1.data() + i * n, 64, "a masked product");
+        decrypt_part(i % kept, c1.data() + i * n);
+      }
+    });
     pool.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
       for (std::size_t i = begin; i < end; ++i) {
-        open_tile(p, (first + i) % t.row_tiles, (first + i) / t.row_tiles, packed[i], results[i], opened);
+        open_results(p.tiling(), order[first + i], c1.subspan(i * kept * n, kept * n), results[i], opened);
       }
     });
   }
   return opened;
-}
-
-}  // namespace
-
-std::unique_ptr<KeyOwner> make_key_owner(std::shared_ptr<const Params> params, const Kernels& kernels, Random& random) {
-  return std::make_unique<LatticeKeyOwner>(std::move(params), kernels, random);
 }
 
 }  // namespace blindfl::he::lattice

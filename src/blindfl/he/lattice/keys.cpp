@@ -1,7 +1,7 @@
 #include "blindfl/he/lattice/keys.h"
 
 #include <algorithm>
-#include <vector>
+#include <cmath>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
@@ -23,8 +23,22 @@ std::span<std::uint64_t> part(Values& values, std::size_t index, std::size_t deg
   return std::span<std::uint64_t>(values).subspan(index * degree, degree);
 }
 
-void to_montgomery(const Modulus& modulus, std::span<std::uint64_t> values) {
-  for (std::uint64_t& v : values) v = modulus.to_montgomery(v);
+/// out = in * factor, for all values alike in time: a division by the modulus would not be.
+void scale(const Kernels& kernels, const Modulus& modulus, std::uint64_t factor, std::span<const std::uint64_t> in,
+           std::span<std::uint64_t> out) {
+  const std::uint64_t montgomery = modulus.to_montgomery(factor);
+  SecretResidues copy(in.begin(), in.end());
+  std::fill(out.begin(), out.end(), 0);
+  kernels.accumulate(out.data(), {&montgomery, 1, out.size(), copy.data(), copy.size(), 1}, out.size(), modulus);
+}
+
+/// Residues of a key look uniform. Zeros or text do not: half of them in the lower half, within 8 deviations. A key made
+/// to deceive passes; this tells a mistake from a key.
+void check_plausible(const Modulus& modulus, std::span<const std::uint64_t> residues) {
+  const auto low = static_cast<double>(
+      std::ranges::count_if(residues, [&](std::uint64_t x) { return x < modulus.value() / 2; }));
+  const auto n = static_cast<double>(residues.size());
+  require<ProtocolError>(std::abs(low - n / 2) <= 4 * std::sqrt(n), "a public key does not look like one");
 }
 
 }  // namespace
@@ -33,10 +47,11 @@ KeyId params_id(const Params& params) {
   return first_bytes(digest_of(params.describe()));
 }
 
-void check_residues(const Modulus& modulus, std::span<const std::uint64_t> values, const char* what) {
-  std::uint64_t beyond = 0;
-  for (const std::uint64_t v : values) beyond |= static_cast<std::uint64_t>(v >= modulus.value());
-  require<ProtocolError>(beyond == 0, what, " has a residue that is not below its modulus");
+void unpack_residues(const Params& params, std::size_t modulus, const Kernels& kernels, const std::uint64_t* words,
+                     std::uint64_t* out, std::size_t stride, const char* what) {
+  const Modulus& m = params.moduli()[modulus];
+  const bool below = kernels.unpack(out, stride, words, params.degree(), m.bits(), m.value());
+  require<ProtocolError>(below, what, " has a residue that is not below its modulus");
 }
 
 std::uint64_t PublicKey::bytes(const Params& params) {
@@ -45,31 +60,29 @@ std::uint64_t PublicKey::bytes(const Params& params) {
   return bytes;
 }
 
-PublicKey::PublicKey(const Params& params, ByteView bytes)
+PublicKey::PublicKey(const Params& params, const Kernels& kernels, ByteView bytes)
     : id(first_bytes(digest_of(bytes))),
       b(params.moduli().size() * params.degree()),
       a(params.moduli().size() * params.degree()) {
   require<ProtocolError>(bytes.size() == PublicKey::bytes(params), "a public key of the lattice scheme has ",
                          PublicKey::bytes(params), " bytes, not ", bytes.size());
+  const std::size_t n = params.degree();
   BufferSource in(bytes);
   KeyId parameters;
   in.read(parameters);
   require<ProtocolError>(parameters == params_id(params), "a public key is of other parameters than this session's");
   Seed seed;
   in.read(seed);
+  Residues packed(in.remaining() / sizeof(std::uint64_t));
+  in.read(std::as_writable_bytes(std::span(packed)));
+  const std::uint64_t* rest = packed.data();
   KeyStream stream(seed);
-  std::vector<std::uint64_t> packed;
+  Residues words(n);
   for (std::size_t l = 0; l < params.moduli().size(); ++l) {
-    const Modulus& m = params.moduli()[l];
-    packed.resize(packed_bytes(params.degree(), m.bits()) / 8);
-    in.read(std::as_writable_bytes(std::span(packed)));
-    const auto b_part = part(b, l, params.degree());
-    unpack(packed, m.bits(), b_part);
-    check_residues(m, b_part, "a public key");
-    to_montgomery(m, b_part);
-    const auto a_part = part(a, l, params.degree());
-    sample_uniform(stream, m, a_part);
-    to_montgomery(m, a_part);
+    unpack_residues(params, l, kernels, rest, b.data() + l * n, 64, "a public key");
+    rest += packed_words(n, params.moduli()[l].bits());
+    check_plausible(params.moduli()[l], std::span(b).subspan(l * n, n));
+    sample_uniform(kernels, stream, params.moduli()[l], a.data() + l * n, 64, words);
   }
 }
 
@@ -78,42 +91,39 @@ SecretKey::SecretKey(const Params& params, const Kernels& kernels, Random& rando
   const std::size_t n = params.degree();
   AlignedSecret<std::int64_t> secret(n);
   AlignedSecret<std::int64_t> error(n);
-  sample_ternary(random, secret);
-  sample_error(random, error);
+  SecretResidues words(n);
+  sample_ternary(kernels, random, secret, words);
+  sample_error(kernels, random, error, words);
   Seed seed;
   random.fill(seed);
   KeyStream stream(seed);
 
-  BufferSink out;
-  const KeyId parameters = params_id(params);
-  out.write(parameters);
+  BufferSink out(PublicKey::bytes(params));
+  out.write(params_id(params));
   out.write(seed);
   Residues a(n);
   SecretResidues b(n);
-  std::vector<std::uint64_t> packed;
+  Residues packed(n);
   for (std::size_t l = 0; l < params.moduli().size(); ++l) {
     const Modulus& m = params.moduli()[l];
     const auto s_part = part(s, l, n);
-    lift(secret, m, s_part);
+    kernels.lift(s_part.data(), secret.data(), n, m);
     kernels.forward(s_part.data(), m);
     if (l < params.kept()) {
       std::uint64_t others = 1;
       for (std::size_t k = 0; k < params.kept(); ++k) {
         if (k != l) others = m.multiply(others, params.moduli()[k].value() % m.value());
       }
-      const std::uint64_t factor = m.to_montgomery(m.inverse(others));
-      const auto reply_part = part(s_reply, l, n);
-      for (std::size_t i = 0; i < n; ++i) reply_part[i] = m.multiply(s_part[i], factor);
+      scale(kernels, m, m.to_montgomery(m.inverse(others)), s_part, part(s_reply, l, n));
     }
-    to_montgomery(m, s_part);
+    scale(kernels, m, m.to_montgomery(1), s_part, s_part);
 
-    sample_uniform(stream, m, a);
-    lift(error, m, b);
+    sample_uniform(kernels, stream, m, a.data(), 64, words);
+    kernels.lift(b.data(), error.data(), n, m);
     kernels.forward(b.data(), m);
     kernels.multiply_subtract(b.data(), a.data(), s_part.data(), n, m);
-    packed.assign(packed_bytes(n, m.bits()) / 8, 0);
-    pack(b, m.bits(), packed);
-    out.write(std::as_bytes(std::span(packed)));
+    kernels.pack(packed.data(), b.data(), n, m.bits());
+    out.write(std::as_bytes(std::span(packed).first(packed_words(n, m.bits()))));
   }
   public_key = out.take();
   id = first_bytes(digest_of(public_key));

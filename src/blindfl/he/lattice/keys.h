@@ -2,7 +2,6 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
 
 #include "blindfl/base/aligned.h"
 #include "blindfl/base/bytes.h"
@@ -24,11 +23,11 @@ struct PublicKey {
   /// Writes parameters' digest (16), seed (32), b packed, modulus after modulus.
   static std::uint64_t bytes(const Params& params);
   /// Throws ProtocolError if the bytes are not a key of these parameters.
-  PublicKey(const Params& params, ByteView bytes);
+  PublicKey(const Params& params, const Kernels& kernels, ByteView bytes);
 
   KeyId id;
-  Residues b;  ///< in Montgomery form
-  Residues a;  ///< in Montgomery form
+  Residues b;
+  Residues a;
 };
 
 /// The key owner's secret, transformed; cleared when freed.
@@ -44,7 +43,9 @@ struct SecretKey {
 /// Digest of the parameters, the first bytes of everything that is encrypted under them.
 [[nodiscard]] KeyId params_id(const Params& params);
 
-/// Values must be below the modulus. Throws ProtocolError, naming `what`, otherwise.
-void check_residues(const Modulus& modulus, std::span<const std::uint64_t> values, const char* what);
+/// Reads a packed polynomial modulo one prime, groups of 64 values `stride` apart.
+/// Throws ProtocolError, naming `what`, if a value is not below the prime.
+void unpack_residues(const Params& params, std::size_t modulus, const Kernels& kernels, const std::uint64_t* words,
+                     std::uint64_t* out, std::size_t stride, const char* what);
 
 }  // namespace blindfl::he::lattice

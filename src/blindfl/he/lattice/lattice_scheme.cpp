@@ -16,11 +16,11 @@ std::uint64_t LatticeScheme::public_key_bytes() const {
 }
 
 std::unique_ptr<KeyOwner> LatticeScheme::generate_keys(Random& random) const {
-  return lattice::make_key_owner(params_, *kernels_, random);
+  return std::make_unique<lattice::LatticeKeyOwner>(params_, *kernels_, random);
 }
 
 std::unique_ptr<Multiplier> LatticeScheme::multiplier(ByteView public_key) const {
-  return lattice::make_multiplier(params_, *kernels_, public_key);
+  return std::make_unique<lattice::LatticeMultiplier>(params_, *kernels_, public_key);
 }
 
 std::shared_ptr<const Plan> LatticeScheme::do_plan(const ProductSpec& spec) const {

@@ -1,17 +1,15 @@
 #include "blindfl/he/lattice/left_operand.h"
 
 #include <algorithm>
-
-#include "blindfl/he/lattice/short_transform.h"
+#include <limits>
 
 namespace blindfl::he::lattice {
 
 namespace {
 
-/// Entries of one row of tiles, by tile: coefficients of the polynomials in x^cols.
-using TileEntries = std::vector<std::vector<std::int64_t>>;
+constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
-/// Cuts a value into balanced digits of `bits` bits: each in [-2^(bits-1), 2^(bits-1)].
+/// Cuts a value into balanced digits of `limb_bits` bits: each in [-2^(bits-1), 2^(bits-1)], the last one larger by one.
 template <class F>
 void for_each_limb(std::int64_t value, const Tiling& t, F&& f) {
   if (t.limbs == 1) {
@@ -27,74 +25,130 @@ void for_each_limb(std::int64_t value, const Tiling& t, F&& f) {
   f(t.limbs - 1, value);
 }
 
-TileEntries cut_row_of_tiles(const Params& params, const Tiling& t, const IntMatrix& x, std::size_t row_tile) {
-  TileEntries tiles(t.inner_tiles);
-  const std::size_t begin = row_tile * t.rows;
-  const std::size_t end = std::min(x.rows(), begin + t.rows);
-  for (std::size_t r = begin; r < end; ++r) {
-    x.for_each_in_row(r, [&](std::size_t c, std::int64_t value) {
-      if (value == 0) return;
-      for_each_limb(value, t, [&](std::size_t limb, std::int64_t digit) {
-        const std::size_t j = c * t.limbs + limb;
-        auto& tile = tiles[j / t.inner];
-        if (tile.empty()) tile.resize(params.degree() / t.cols);
-        tile[(r - begin) * t.inner + t.inner - 1 - j % t.inner] = digit;
-      });
-    });
-  }
-  return tiles;
-}
-
 }  // namespace
 
 LeftOperand::LeftOperand(const Params& params, const Kernels& kernels, const Tiling& tiling, const IntMatrix& x,
-                         ThreadPool& pool)
-    : row_tiles_(tiling.row_tiles),
-      inner_tiles_(tiling.inner_tiles),
+                         std::size_t first_row_tile, std::size_t row_tiles, ThreadPool& pool, ScratchPool& scratch)
+    : params_(params),
+      kernels_(kernels),
+      tiling_(tiling),
+      first_row_tile_(first_row_tile),
+      together_(tiling.cols == 1 ? 1 : 8),
+      count_(params.degree() / tiling.cols),
       blocks_(params.degree() / kBlock),
       stride_(kBlock / tiling.cols),
-      runs_(tiling.row_tiles),
-      values_(params.moduli().size() * blocks_ * row_tiles_ * inner_tiles_ * stride_) {
-  pool.parallel_for(row_tiles_, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t row_tile = begin; row_tile < end; ++row_tile) {
-      const TileEntries tiles = cut_row_of_tiles(params, tiling, x, row_tile);
-      for (std::size_t t = 0; t < tiles.size(); ++t) {
-        if (tiles[t].empty()) continue;
-        auto& runs = runs_[row_tile];
-        if (!runs.empty() && runs.back().end == t) {
-          ++runs.back().end;
-        } else {
-          runs.push_back({t, t + 1});
-        }
-        transform_tile(params, kernels, tiling, row_tile, t, tiles[t]);
-      }
+      runs_(row_tiles),
+      slots_(row_tiles),
+      first_slot_(row_tiles) {
+  places_.reserve(x.cols() * tiling.limbs);
+  for (std::size_t j = 0; j < x.cols() * tiling.limbs; ++j) {
+    places_.push_back({static_cast<std::uint32_t>(j / tiling.inner), static_cast<std::uint32_t>(j % tiling.inner)});
+  }
+  pool.parallel_for(row_tiles, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row_tile = begin; row_tile < end; ++row_tile) find_tiles(row_tile, x);
+  });
+  for (std::size_t row_tile = 0; row_tile < row_tiles; ++row_tile) {
+    first_slot_[row_tile] = all_slots_;
+    all_slots_ += (used_slots(row_tile) + together_ - 1) / together_ * together_;
+  }
+  const std::size_t size = params.moduli().size() * blocks_ * all_slots_ * stride_;
+  lease_.emplace(scratch.lease(size));
+  values_ = lease_->take(size);
+  auto lease = scratch.lease(all_slots_ * count_);
+  const auto entries = lease.take_signed(all_slots_ * count_);
+  const auto entries_of = [&](std::size_t row_tile) {
+    const std::size_t end = row_tile + 1 < row_tiles ? first_slot_[row_tile + 1] : all_slots_;
+    return entries.subspan(first_slot_[row_tile] * count_, (end - first_slot_[row_tile]) * count_);
+  };
+  pool.parallel_for(row_tiles, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t row_tile = begin; row_tile < end; ++row_tile) cut(row_tile, x, entries_of(row_tile));
+  });
+  const std::size_t moduli = params.moduli().size();
+  pool.parallel_for(row_tiles * moduli, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end; ++i) {
+      transform(i / moduli, i % moduli, entries_of(i / moduli), scratch);
     }
   });
 }
 
-void LeftOperand::transform_tile(const Params& params, const Kernels& kernels, const Tiling& tiling,
-                                 std::size_t row_tile, std::size_t inner_tile,
-                                 const std::vector<std::int64_t>& entries) {
-  std::vector<std::uint64_t> a(entries.size());
-  for (std::size_t l = 0; l < params.moduli().size(); ++l) {
-    const Modulus& m = params.moduli()[l];
-    const std::uint64_t r = m.to_montgomery(1);
-    for (std::size_t i = 0; i < a.size(); ++i) a[i] = entries[i] == 0 ? 0 : m.multiply(m.from_signed(entries[i]), r);
-    if (tiling.cols == 1) {
-      kernels.forward(a.data(), m);
-    } else {
-      transform_short(a, m);
-    }
-    for (std::size_t block = 0; block < blocks_; ++block) {
-      auto* to =
-          values_.data() + (((l * blocks_ + block) * row_tiles_ + row_tile) * inner_tiles_ + inner_tile) * stride_;
-      std::copy_n(a.begin() + static_cast<std::ptrdiff_t>(block * stride_), stride_, to);
-    }
+template <class F>
+void LeftOperand::for_each_entry(const IntMatrix& x, std::size_t row_tile, F&& f) const {
+  const std::size_t begin = (first_row_tile_ + row_tile) * tiling_.rows;
+  const std::size_t end = std::min(x.rows(), begin + tiling_.rows);
+  for (std::size_t r = begin; r < end; ++r) {
+    x.for_each_in_row(r, [&](std::size_t c, std::int64_t value) { f(r - begin, c, value); });
   }
 }
 
-const std::uint64_t* LeftOperand::values(std::size_t modulus, std::size_t block, std::size_t row_tile) const {
-  return values_.data() + ((modulus * blocks_ + block) * row_tiles_ + row_tile) * inner_tiles_ * stride_;
+std::size_t LeftOperand::used_slots(std::size_t row_tile) const {
+  const auto& runs = runs_[row_tile];
+  return runs.empty() ? 0 : runs.back().first_slot + runs.back().count;
+}
+
+void LeftOperand::find_tiles(std::size_t row_tile, const IntMatrix& x) {
+  auto& slots = slots_[row_tile];
+  slots.assign(tiling_.inner_tiles, x.kind() == IntMatrix::Kind::kDense ? 0 : kNoSlot);
+  if (x.kind() != IntMatrix::Kind::kDense) for_each_entry(x, row_tile, [&](std::size_t /*row*/, std::size_t c, std::int64_t /*value*/) {
+    for (std::size_t limb = 0; limb < tiling_.limbs; ++limb) slots[places_[c * tiling_.limbs + limb].tile] = 0;
+  });
+  auto& runs = runs_[row_tile];
+  std::uint32_t next = 0;
+  for (std::size_t tile = 0; tile < slots.size(); ++tile) {
+    if (slots[tile] == kNoSlot) continue;
+    if (tile > 0 && slots[tile - 1] != kNoSlot) {
+      ++runs.back().count;
+    } else {
+      runs.push_back({tile, next, 1});
+    }
+    slots[tile] = next++;
+  }
+}
+
+/// Entries of the row's tiles: `together_` slots side by side, coefficient after coefficient.
+void LeftOperand::cut(std::size_t row_tile, const IntMatrix& x, std::span<std::int64_t> entries) const {
+  std::fill(entries.begin(), entries.end(), 0);
+  const auto& slots = slots_[row_tile];
+  for_each_entry(x, row_tile, [&](std::size_t row, std::size_t c, std::int64_t value) {
+    const std::size_t last = row * tiling_.inner + tiling_.inner - 1;
+    for_each_limb(value, tiling_, [&](std::size_t limb, std::int64_t digit) {
+      const Place place = places_[c * tiling_.limbs + limb];
+      const std::size_t slot = slots[place.tile];
+      entries[(slot / together_ * count_ + last - place.column) * together_ + slot % together_] = digit;
+    });
+  });
+}
+
+void LeftOperand::transform(std::size_t row_tile, std::size_t modulus, std::span<const std::int64_t> entries,
+                            ScratchPool& scratch) {
+  const Modulus& m = params_.moduli()[modulus];
+  const std::size_t size = together_ * count_;
+  const bool in_order = together_ == 1 || stride_ == 1;
+  auto lease = scratch.lease(size);
+  const auto memory = lease.take(size);
+  for (std::size_t g = 0; g * size < entries.size(); ++g) {
+    const std::size_t first_slot = first_slot_[row_tile] + g * together_;
+    // One group alone stands in memory as it is transformed.
+    const bool in_place = in_order && all_slots_ == together_;
+    std::uint64_t* residues = in_place ? values_.data() + offset(modulus, 0, 0) : memory.data();
+    kernels_.lift(residues, entries.data() + g * size, size, m);
+    if (together_ == 1) {
+      kernels_.forward(residues, m);
+    } else {
+      kernels_.forward_short(residues, count_, m);
+    }
+    if (in_place) continue;
+    for (std::size_t block = 0; block < blocks_; ++block) {
+      std::uint64_t* to = values_.data() + offset(modulus, block, first_slot);
+      const std::uint64_t* from = residues + block * stride_ * together_;
+      if (in_order) {
+        std::copy_n(from, together_ * stride_, to);
+        continue;
+      }
+      for (std::size_t slot = 0; slot < together_; ++slot) {
+        for (std::size_t i = 0; i < stride_; ++i) to[slot * stride_ + i] = from[i * together_ + slot];
+      }
+    }
+  }
 }
 
 }  // namespace blindfl::he::lattice

@@ -93,29 +93,34 @@ Modulus::Modulus(std::uint64_t prime, std::size_t degree)
     inverse_power = multiply(inverse_power, inverse_root);
   }
   const std::uint64_t n_inverse = inverse(degree);
-  last_stage_ = factors({n_inverse, multiply(n_inverse, inverse_powers[1])});
+  const std::uint64_t n_inverse_times_root = multiply(n_inverse, inverse_powers[1]);
+  last_stage_ = factors({n_inverse, n_inverse_times_root});
+  last_stage_times_radix_ = factors({to_montgomery(n_inverse), to_montgomery(n_inverse_times_root)});
+  one_over_radix_ = factors({inverse(to_montgomery(1))});
   roots_ = factors(std::move(powers));
   inverse_roots_ = factors(std::move(inverse_powers));
-  lane_roots_ = lanes(roots_);
-  inverse_lane_roots_ = lanes(inverse_roots_);
+  lane_roots_ = arranged<8>(roots_.value, roots_.quotient52);
+  inverse_lane_roots_ = arranged<8>(inverse_roots_.value, inverse_roots_.quotient52);
+  real_lane_roots_ = arranged<4>(roots_.real, roots_.real_quotient);
+  inverse_real_lane_roots_ = arranged<4>(inverse_roots_.real, inverse_roots_.real_quotient);
 }
 
-std::vector<std::uint64_t> Modulus::lanes(const Factors& factors) const {
-  constexpr std::size_t kLanes = 8;
-  std::vector<std::uint64_t> arranged;
-  arranged.reserve(degree_ / 64 * 7 * 2 * kLanes);
-  for (std::size_t block = 0; block < degree_ / 64; ++block) {
-    for (std::size_t stage = 0; stage < 3; ++stage) {
+template <std::size_t Lanes, class T>
+std::vector<T> Modulus::arranged(const std::vector<T>& values, const std::vector<T>& quotients) const {
+  std::vector<T> all;
+  all.reserve(degree_ / Lanes * (Lanes - 1) * 2);
+  for (std::size_t block = 0; block < degree_ / (Lanes * Lanes); ++block) {
+    for (std::size_t stage = 0; stage < std::countr_zero(Lanes); ++stage) {
       for (std::size_t h = 0; h < std::size_t{1} << stage; ++h) {
-        for (const auto* table : {&factors.value, &factors.quotient52}) {
-          for (std::size_t lane = 0; lane < kLanes; ++lane) {
-            arranged.push_back((*table)[((degree_ / 8 + kLanes * block + lane) << stage) + h]);
+        for (const auto* table : {&values, &quotients}) {
+          for (std::size_t lane = 0; lane < Lanes; ++lane) {
+            all.push_back((*table)[((degree_ / Lanes + Lanes * block + lane) << stage) + h]);
           }
         }
       }
     }
   }
-  return arranged;
+  return all;
 }
 
 std::uint64_t Modulus::primitive_root() const {
@@ -127,10 +132,12 @@ std::uint64_t Modulus::primitive_root() const {
 }
 
 Modulus::Factors Modulus::factors(std::vector<std::uint64_t> values) const {
-  Factors f{std::move(values), {}, {}};
+  Factors f{std::move(values), {}, {}, {}, {}};
   for (const std::uint64_t v : f.value) {
     f.quotient52.push_back(static_cast<std::uint64_t>((static_cast<UInt128>(v) << 52) / q_));
     f.quotient64.push_back(static_cast<std::uint64_t>((static_cast<UInt128>(v) << 64) / q_));
+    f.real.push_back(static_cast<double>(v));
+    f.real_quotient.push_back(static_cast<double>(v) / static_cast<double>(q_));
   }
   return f;
 }

@@ -14,10 +14,10 @@ namespace blindfl::he::lattice {
 class Modulus {
  public:
   static constexpr int kMinBits = 20;
-  static constexpr int kMaxBits = 49;
+  static constexpr int kMaxBits = 48;
   static constexpr int kRadixBits = 52;
 
-  /// The prime must be below 2^49 and 1 modulo 2 * degree; the degree a power of two from 64 to 32768.
+  /// The prime must be below 2^48 and 1 modulo 2 * degree; the degree a power of two from 64 to 32768.
   /// Throws InvalidArgument otherwise.
   Modulus(std::uint64_t prime, std::size_t degree);
 
@@ -37,25 +37,36 @@ class Modulus {
   /// A signed number modulo q.
   [[nodiscard]] std::uint64_t from_signed(std::int64_t a) const;
 
-  /// A factor with its quotient floor(factor * 2^k / q), after Shoup: a product by it costs two multiplications.
+  /// Factors, each with its quotient floor(factor * 2^k / q), after Shoup: a product by it costs two multiplications.
   struct Factors {
     std::vector<std::uint64_t> value;
     std::vector<std::uint64_t> quotient52;
     std::vector<std::uint64_t> quotient64;
+    std::vector<double> real;           ///< the factor
+    std::vector<double> real_quotient;  ///< the factor divided by q, rounded
   };
   /// Powers of a primitive 2N-th root of unity, in bit-reversed order of the exponent.
   [[nodiscard]] const Factors& roots() const { return roots_; }
   [[nodiscard]] const Factors& inverse_roots() const { return inverse_roots_; }
   /// 1/N and 1/N times inverse_roots()[1]: the last stage of the inverse transform, with its scaling.
   [[nodiscard]] const Factors& last_stage() const { return last_stage_; }
-  /// The roots of the three stages with the shortest butterflies, arranged for 8 lanes: for each block of 64 values,
-  /// the 7 factors of its stages, each as 8 values and 8 quotients (of 2^52), one per group of 8 values.
+  /// The same times 2^52, to make up for a Montgomery product.
+  [[nodiscard]] const Factors& last_stage_times_radix() const { return last_stage_times_radix_; }
+  /// 1 / 2^52.
+  [[nodiscard]] const Factors& one_over_radix() const { return one_over_radix_; }
+
+  /// The roots of the stages with the shortest butterflies, arranged for 8 lanes: for each block of 64 values, the 7
+  /// factors of its three stages, each as 8 values and 8 quotients (of 2^52), one per group of 8 values.
   [[nodiscard]] const std::vector<std::uint64_t>& lane_roots() const { return lane_roots_; }
   [[nodiscard]] const std::vector<std::uint64_t>& inverse_lane_roots() const { return inverse_lane_roots_; }
+  /// The same for 4 lanes of real numbers: blocks of 16 values, 3 factors.
+  [[nodiscard]] const std::vector<double>& real_lane_roots() const { return real_lane_roots_; }
+  [[nodiscard]] const std::vector<double>& inverse_real_lane_roots() const { return inverse_real_lane_roots_; }
 
  private:
   [[nodiscard]] Factors factors(std::vector<std::uint64_t> values) const;
-  [[nodiscard]] std::vector<std::uint64_t> lanes(const Factors& factors) const;
+  template <std::size_t Lanes, class T>
+  [[nodiscard]] std::vector<T> arranged(const std::vector<T>& values, const std::vector<T>& quotients) const;
   [[nodiscard]] std::uint64_t primitive_root() const;
 
   std::uint64_t q_;
@@ -65,8 +76,12 @@ class Modulus {
   Factors roots_;
   Factors inverse_roots_;
   Factors last_stage_;
+  Factors last_stage_times_radix_;
+  Factors one_over_radix_;
   std::vector<std::uint64_t> lane_roots_;
   std::vector<std::uint64_t> inverse_lane_roots_;
+  std::vector<double> real_lane_roots_;
+  std::vector<double> inverse_real_lane_roots_;
 };
 
 /// Is `n` prime? Exact for all 64-bit numbers.

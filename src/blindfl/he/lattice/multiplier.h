@@ -1,16 +1,109 @@
 #pragma once
 
 #include <memory>
+#include <mutex>
+#include <vector>
 
-#include "blindfl/he/lattice/kernels.h"
-#include "blindfl/he/lattice/params.h"
+#include "blindfl/he/lattice/fraction.h"
+#include "blindfl/he/lattice/keys.h"
+#include "blindfl/he/lattice/lattice_plan.h"
+#include "blindfl/he/lattice/left_operand.h"
+#include "blindfl/he/lattice/scratch.h"
 #include "blindfl/he/scheme.h"
 
 namespace blindfl::he::lattice {
 
-/// Computes under the peer's public key. `kernels` must outlive what is returned.
-/// Throws ProtocolError if the bytes are not a public key of these parameters.
-[[nodiscard]] std::unique_ptr<Multiplier> make_multiplier(std::shared_ptr<const Params> params, const Kernels& kernels,
-                                                          ByteView public_key);
+/// The encrypted matrix, block-major: for each modulus, block of 64 positions, column tile and component, the tiles' 64
+/// values one after the other, so that an inner product reads memory in order.
+struct LatticeOperand final : Operand {
+  LatticeOperand(const Params& params, const Tiling& t, std::shared_ptr<ScratchPool> memory)
+      : layout(t.operand_layout()),
+        inner_tiles(t.inner_tiles),
+        col_tiles(t.col_tiles),
+        blocks(params.degree() / kBlock),
+        pool(std::move(memory)),
+        lease(pool->lease(params.moduli().size() * blocks * block_stride())),
+        values(lease.take(params.moduli().size() * blocks * block_stride())) {}
+
+  [[nodiscard]] std::size_t offset(std::size_t modulus, std::size_t block, std::size_t col_tile,
+                                   std::size_t component) const {
+    return (modulus * blocks + block) * block_stride() + (col_tile * 2 + component) * inner_tiles * kBlock;
+  }
+  [[nodiscard]] std::size_t block_stride() const { return col_tiles * 2 * inner_tiles * kBlock; }
+
+  std::string layout;
+  std::size_t inner_tiles;
+  std::size_t col_tiles;
+  std::size_t blocks;
+  std::shared_ptr<ScratchPool> pool;
+  ScratchPool::Lease lease;
+  std::span<std::uint64_t> values;
+};
+
+class LatticeMultiplier final : public Multiplier {
+ public:
+  /// Throws ProtocolError if the bytes are not a public key of these parameters.
+  LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, ByteView public_key);
+
+  void expect(const Plan& plan) const override;
+  bool prepare() const override;
+
+ private:
+  friend struct MultiplierProbe;  // tests of noise and of circuit privacy define it
+
+  /// A fresh ternary polynomial, transformed: what re-randomises one reply, and no second one.
+  struct Randomizer {
+    ScratchPool::Lease lease;
+    std::span<std::uint64_t> values;  ///< modulus after modulus
+  };
+  struct Replies {
+    ScratchPool::Lease lease;
+    std::span<std::uint64_t> values;
+    std::size_t count;
+  };
+  using Reply = std::span<std::uint64_t>;  ///< component after component, modulus after modulus
+
+  [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
+                                                       ThreadPool& pool) const override;
+  [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                                 Random& random, ThreadPool& pool, ByteSink& out) const override;
+
+  // Polynomials stand a little further apart than their size: see ScratchPool::kGap.
+  [[nodiscard]] std::size_t stride() const { return params_->degree() + ScratchPool::kGap; }
+  [[nodiscard]] Reply reply(const Replies& replies, std::size_t index) const {
+    const std::size_t size = 2 * params_->moduli().size() * stride();
+    return replies.values.subspan(index * size, size);
+  }
+  [[nodiscard]] std::uint64_t* component(Reply reply, std::size_t which, std::size_t modulus) const {
+    return reply.data() + (which * params_->moduli().size() + modulus) * stride();
+  }
+  [[nodiscard]] Randomizer make_randomizer(Random& random) const;
+  [[nodiscard]] std::vector<Randomizer> take_randomizers(std::size_t count, Random& random, ThreadPool& pool) const;
+  [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t col_tile,
+                                 const std::vector<Randomizer>& randomizers, ThreadPool& pool) const;
+  void add_error(Reply reply, Random& random) const;
+  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random,
+                    ShareMatrix& share, std::span<Fraction> results) const;
+  void write_tile(Reply reply, std::span<const Fraction> results, const LatticePlan& plan,
+                  std::span<std::uint64_t> out) const;
+
+  std::shared_ptr<const Params> params_;
+  const Kernels& kernels_;
+  PublicKey key_;
+  /// For turning residues into fractions: the inverse of q / q_l modulo q_l with its quotient, and 1 / q_l.
+  std::vector<std::uint64_t> crt_;
+  std::vector<std::uint64_t> crt_quotient_;
+  std::vector<Fraction> one_over_modulus_;
+  // Only tests switch them off, to see that something is missed.
+  bool fresh_encryption_ = true;
+  bool flooding_ = true;
+
+  mutable ScratchPool scratch_;
+  std::shared_ptr<ScratchPool> operand_memory_ = std::make_shared<ScratchPool>();
+  mutable std::mutex mutex_;  // of what follows
+  mutable Random stock_random_;
+  mutable std::size_t stock_target_ = 0;
+  mutable std::vector<Randomizer> stock_;
+};
 
 }  // namespace blindfl::he::lattice

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/he/lattice/packing.h"
 
 namespace blindfl::he::lattice {
 
@@ -25,6 +27,11 @@ Params::Params(const ParamsSpec& spec) : Params(spec, Floor::kEnforced) {}
 Params::Params(const ParamsSpec& spec, Floor floor)
     : degree_(spec.degree), kept_(spec.prime_bits.size() - std::min(spec.dropped_primes, spec.prime_bits.size())) {
   require<InvalidArgument>(!spec.prime_bits.empty() && kept_ > 0, "lattice: a reply must keep at least one prime");
+
+  require<InvalidArgument>(std::ranges::is_sorted(spec.prime_bits, std::greater<>()),
+                           "lattice: primes must come largest first; the smallest are dropped from a reply");
+  require<InvalidArgument>(spec.degree % kPackedBlock == 0, "lattice: a degree of ", spec.degree,
+                           " is not a multiple of ", kPackedBlock);
 
   std::map<int, std::size_t> wanted;
   for (const int bits : spec.prime_bits) ++wanted[bits];

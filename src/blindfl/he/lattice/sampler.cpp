@@ -1,49 +1,36 @@
 #include "blindfl/he/lattice/sampler.h"
 
-#include <bit>
-
+#include "blindfl/he/lattice/packing.h"
 #include "blindfl/he/lattice/params.h"
 
 namespace blindfl::he::lattice {
 
-void sample_uniform(KeyStream& stream, const Modulus& modulus, std::span<std::uint64_t> out) {
-  const std::uint64_t mask = (std::uint64_t{1} << modulus.bits()) - 1;
-  stream.fill(std::as_writable_bytes(out));
-  std::uint64_t beyond = 0;
-  for (std::uint64_t& x : out) {
-    x &= mask;
-    beyond |= static_cast<std::uint64_t>(x >= modulus.value());
-  }
-  if (beyond == 0) return;
-  for (std::uint64_t& x : out) {
+void sample_uniform(const Kernels& kernels, KeyStream& stream, const Modulus& modulus, std::uint64_t* out,
+                    std::size_t stride, std::span<std::uint64_t> words) {
+  const std::size_t n = words.size();
+  stream.fill(std::as_writable_bytes(words.first(packed_words(n, modulus.bits()))));
+  if (kernels.unpack(out, stride, words.data(), n, modulus.bits(), modulus.value())) return;
+  for (std::size_t i = 0; i < n; ++i) {
+    std::uint64_t& x = out[i / 64 * stride + i % 64];
     while (x >= modulus.value()) {
       stream.fill(std::as_writable_bytes(std::span(&x, 1)));
-      x &= mask;
+      x &= (std::uint64_t{1} << modulus.bits()) - 1;
     }
   }
 }
 
-void sample_ternary(Random& random, std::span<std::int64_t> out) {
-  random.fill_integers(out);
-  // 3 * (a 32-bit number) / 2^32: 0, 1 or 2, with a bias below 2^-31.
-  for (std::int64_t& x : out) {
-    x = static_cast<std::int64_t>((static_cast<std::uint64_t>(x) >> 32) * 3 >> 32) - 1;
-  }
+void sample_ternary(const Kernels& kernels, Random& random, std::span<std::int64_t> out,
+                    std::span<std::uint64_t> words) {
+  random.fill(std::as_writable_bytes(words.first(out.size() / 2)));
+  kernels.ternary(out.data(), words.data(), out.size());
 }
 
-void sample_error(Random& random, std::span<std::int64_t> out) {
-  constexpr std::uint64_t kCoins = (std::uint64_t{1} << Params::kErrorBound) - 1;
-  random.fill_integers(out);
-  for (std::int64_t& x : out) {
-    const auto bits = static_cast<std::uint64_t>(x);
-    x = std::popcount(bits & kCoins) - std::popcount(bits >> Params::kErrorBound & kCoins);
-  }
-}
-
-void lift(std::span<const std::int64_t> small, const Modulus& modulus, std::span<std::uint64_t> out) {
-  for (std::size_t i = 0; i < small.size(); ++i) {
-    out[i] = static_cast<std::uint64_t>(small[i]) + (static_cast<std::uint64_t>(small[i] >> 63) & modulus.value());
-  }
+void sample_error(const Kernels& kernels, Random& random, std::span<std::int64_t> out, std::span<std::uint64_t> words) {
+  constexpr int kCoins = 2 * Params::kErrorBound;
+  auto* bits = reinterpret_cast<std::uint64_t*>(out.data());
+  random.fill(std::as_writable_bytes(words.first(packed_words(out.size(), kCoins))));
+  kernels.unpack(bits, 64, words.data(), out.size(), kCoins, std::uint64_t{1} << kCoins);
+  kernels.centred_binomial(bits, out.size());
 }
 
 }  // namespace blindfl::he::lattice

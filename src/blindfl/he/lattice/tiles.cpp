@@ -50,8 +50,8 @@ std::uint64_t cost_of(const Params& params, const Tiling& t) {
 
 /// Bits of the noise: every coefficient of the left tiles of a row, as large as it can be, against an error and a
 /// rounding of the right ones; plus a fresh encryption of zero. Derivation: docs/protocols.md.
-int noise_bits(const Params& params, std::size_t left_values, int left_bits) {
-  const UInt128 products = static_cast<UInt128>(left_values) << left_bits;
+int noise_bits(const Params& params, std::size_t left_values, std::uint64_t left_bound) {
+  const UInt128 products = static_cast<UInt128>(left_values) * left_bound;
   const UInt128 fresh = static_cast<UInt128>(2) * params.degree() * Params::kErrorBound;
   return bit_length(products * (Params::kErrorBound + 1) + fresh);
 }
@@ -59,9 +59,11 @@ int noise_bits(const Params& params, std::size_t left_values, int left_bits) {
 /// Fills in tile counts and limbs, or nothing if the noise has no room even for small limbs.
 std::optional<Tiling> finish(const Params& params, const ProductSpec& spec, Tiling t) {
   const int flood_bits = params.log_q() - 1 - Params::kFloodExponent;
+  const std::uint64_t smallest_prime = params.moduli().back().value();
   const int width = bit_length(spec.left_bound) + 1;  // a balanced digit and its sign
   for (std::size_t limbs = 1; limbs <= 8; ++limbs) {
     const int limb_bits = (width + static_cast<int>(limbs) - 1) / static_cast<int>(limbs);
+    const std::uint64_t digit_bound = limbs == 1 ? spec.left_bound : (std::uint64_t{1} << (limb_bits - 1)) + 1;
     const std::size_t inner = spec.inner * limbs;
     Tiling candidate = t;
     candidate.inner = std::min(t.inner, inner);
@@ -72,8 +74,8 @@ std::optional<Tiling> finish(const Params& params, const ProductSpec& spec, Tili
     candidate.col_tiles = ceil_divide(spec.cols, t.cols);
     candidate.limbs = limbs;
     candidate.limb_bits = limb_bits;
-    candidate.noise_bits = noise_bits(params, candidate.rows * candidate.inner * candidate.inner_tiles, limb_bits);
-    if (candidate.noise_bits + kFloodingMargin <= flood_bits) return candidate;
+    candidate.noise_bits = noise_bits(params, candidate.rows * candidate.inner * candidate.inner_tiles, digit_bound);
+    if (digit_bound < smallest_prime && candidate.noise_bits + kFloodingMargin <= flood_bits) return candidate;
   }
   return std::nullopt;
 }

@@ -1,0 +1,225 @@
+// The private product alone, both parties one after the other in one thread of control: what each of them computes and
+// sends, per scheme, kernels and number of threads. No link, no libtorch.
+
+#include <charconv>
+#include <iomanip>
+#include <iostream>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/he/plain/plain_scheme.h"
+#include "blindfl/share/products.h"
+#include "timing.h"
+
+namespace {
+
+using blindfl::he::LatticeScheme;
+using blindfl::he::Scheme;
+
+constexpr const char* kUsage =
+    "usage: bench_product [--json] [--scheme plain|lattice] [--kernels NAME] [--threads N] [--repeat N] [--bits N]\n"
+    "                     [--shape BATCHxINxOUT]\n"
+    "  --kernels   only these kernels of the lattice scheme\n"
+    "  --threads   only this number; without it 1, and all cores\n"
+    "  --repeat    products of which the median is taken, 15 without it\n"
+    "  --bits      of the private matrix' values, 20 without it\n";
+
+struct Shape {
+  std::size_t batch;
+  std::size_t in;
+  std::size_t out;
+};
+const std::vector<Shape> kShapes{Shape{128, 14, 1},   Shape{128, 62, 1},  Shape{128, 63, 64},
+                                 Shape{128, 392, 64}, Shape{128, 80, 64}, Shape{1024, 392, 256}};
+
+struct Options {
+  bool json = false;
+  std::optional<std::string> scheme;
+  std::optional<std::string> kernels;
+  std::vector<std::size_t> threads{1};
+  std::size_t repeat = 15;
+  int bits = 20;
+  std::vector<Shape> shapes = kShapes;
+};
+
+struct NamedScheme {
+  std::string name;
+  std::string kernels;
+  std::unique_ptr<Scheme> scheme;
+};
+
+/// Milliseconds of the median product, by what can be told apart.
+struct Measured {
+  double encrypt = 0;   // key's owner
+  double open = 0;      // key's owner
+  double load = 0;      // multiplier
+  double prepare = 0;   // multiplier, before it needs any data
+  double multiply = 0;  // multiplier, with everything prepared
+  std::uint64_t operand_bytes = 0;
+  std::uint64_t reply_bytes = 0;
+};
+
+blindfl::IntMatrix random_left(std::size_t rows, std::size_t cols, int bits, blindfl::Random& random) {
+  const std::int64_t bound = std::int64_t{1} << bits;
+  std::vector<std::int64_t> values(rows * cols);
+  for (auto& v : values) v = static_cast<std::int64_t>(random.next_u64() % (2 * static_cast<std::uint64_t>(bound))) - bound;
+  return blindfl::IntMatrix::dense(rows, cols, std::move(values), 16, static_cast<std::uint64_t>(bound));
+}
+
+Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std::size_t cols, std::size_t threads,
+                 const Options& options) {
+  blindfl::Random random;
+  blindfl::ThreadPool pool(threads);
+  const auto owner = scheme.generate_keys(random);
+  const auto multiplier = scheme.multiplier(owner->public_key());
+  const blindfl::IntMatrix x = random_left(rows, inner, options.bits, random);
+  const blindfl::ShareMatrix m = blindfl::random_share(inner, cols, 32, random);
+  const auto plan = scheme.plan({rows, inner, cols, x.bound(), x.scale(), m.scale(), 128});
+
+  multiplier->expect(*plan);
+
+  blindfl::bench::Stopwatch encrypt;
+  blindfl::bench::Stopwatch load;
+  blindfl::bench::Stopwatch prepare;
+  blindfl::bench::Stopwatch multiply;
+  blindfl::bench::Stopwatch open;
+  for (std::size_t i = 0; i < options.repeat; ++i) {
+    blindfl::BufferSink operand_bytes(plan->operand_bytes());
+    encrypt.restart();
+    owner->encrypt(*plan, m, random, pool, operand_bytes);
+    encrypt.lap();
+    blindfl::BufferSource operand_in(operand_bytes.bytes());
+    load.restart();
+    const auto operand = multiplier->load(*plan, operand_in, pool);
+    load.lap();
+    blindfl::BufferSink reply(plan->reply_bytes());
+    prepare.restart();
+    while (multiplier->prepare()) {
+    }
+    prepare.lap();
+    multiply.restart();
+    const blindfl::ShareMatrix kept = multiplier->multiply_and_mask(*plan, x, *operand, random, pool, reply);
+    multiply.lap();
+    blindfl::BufferSource reply_in(reply.bytes());
+    open.restart();
+    const blindfl::ShareMatrix opened = owner->open(*plan, reply_in, pool);
+    open.lap();
+    blindfl::require<blindfl::Error>(i > 0 || opened + kept == blindfl::multiply(x, m), "a product came out wrong");
+  }
+  return {encrypt.median_lap(),  open.median_lap(),     load.median_lap(), prepare.median_lap(),
+          multiply.median_lap(), plan->operand_bytes(), plan->reply_bytes()};
+}
+
+void print(const NamedScheme& scheme, std::size_t threads, const Shape& s, bool forward, const Measured& m, bool json) {
+  const std::string product = forward ? std::to_string(s.batch) + "x" + std::to_string(s.in) + "x" + std::to_string(s.out)
+                                      : std::to_string(s.in) + "x" + std::to_string(s.batch) + "x" + std::to_string(s.out);
+  const double owner = m.encrypt + m.open;
+  const double multiplier = m.load + m.prepare + m.multiply;
+  if (json) {
+    std::cout << R"({"scheme":")" << scheme.name << R"(","kernels":")" << scheme.kernels << R"(","threads":)" << threads
+              << R"(,"batch":)" << s.batch << R"(,"in":)" << s.in << R"(,"out":)" << s.out << R"(,"direction":")"
+              << (forward ? "forward" : "backward") << R"(","owner_ms":)" << owner << R"(,"multiplier_ms":)" << multiplier
+              << R"(,"encrypt_ms":)" << m.encrypt << R"(,"open_ms":)" << m.open << R"(,"load_ms":)" << m.load
+              << R"(,"prepare_ms":)" << m.prepare << R"(,"multiply_ms":)" << m.multiply << R"(,"operand_bytes":)"
+              << m.operand_bytes << R"(,"reply_bytes":)" << m.reply_bytes << "}\n";
+    return;
+  }
+  std::cout << std::left << std::setw(9) << (forward ? "forward" : "backward") << std::setw(14) << product << std::right
+            << std::fixed << std::setprecision(3) << std::setw(9) << m.encrypt << std::setw(9) << m.open << std::setw(10)
+            << owner << " |" << std::setw(9) << m.load << std::setw(9) << m.prepare << std::setw(9) << m.multiply
+            << std::setw(11) << multiplier << " |" << std::setprecision(0) << std::setw(9)
+            << static_cast<double>(m.operand_bytes) / 1e3 << std::setw(9) << static_cast<double>(m.reply_bytes) / 1e3
+            << std::endl;
+}
+
+std::vector<NamedScheme> schemes(const Options& options) {
+  std::vector<NamedScheme> found;
+  if (!options.scheme || *options.scheme == "lattice") {
+    for (const auto* kernels : blindfl::he::lattice::available_kernels()) {
+      if (options.kernels && *options.kernels != kernels->name) continue;
+      found.push_back({"lattice", std::string(kernels->name),
+                       std::make_unique<LatticeScheme>(blindfl::he::lattice::Params({}), LatticeScheme::Options{kernels})});
+    }
+  }
+  if (!options.kernels && (!options.scheme || *options.scheme == "plain")) {
+    found.push_back({"plain", "none", std::make_unique<blindfl::he::PlainScheme>()});
+  }
+  blindfl::require<blindfl::InvalidArgument>(!found.empty(), "there is no such scheme, or this processor cannot run it");
+  return found;
+}
+
+std::size_t positive(std::string_view text) {
+  std::size_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  blindfl::require<blindfl::InvalidArgument>(error == std::errc() && end == text.data() + text.size() && value > 0, "'",
+                                             text, "' is not a positive number");
+  return value;
+}
+
+Shape shape(std::string_view text) {
+  const std::size_t first = text.find('x');
+  const std::size_t last = text.rfind('x');
+  blindfl::require<blindfl::InvalidArgument>(first != last, "'", text, "' is not a shape like 128x62x1");
+  return {positive(text.substr(0, first)), positive(text.substr(first + 1, last - first - 1)),
+          positive(text.substr(last + 1))};
+}
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  const std::size_t cores = std::thread::hardware_concurrency();
+  if (cores > 1) options.threads.push_back(cores);
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--json") {
+      options.json = true;
+      continue;
+    }
+    blindfl::require<blindfl::InvalidArgument>(i + 1 < argc, kUsage);
+    const std::string_view value = argv[++i];
+    if (name == "--scheme") {
+      options.scheme = value;
+    } else if (name == "--kernels") {
+      options.kernels = value;
+    } else if (name == "--threads") {
+      options.threads = {positive(value)};
+    } else if (name == "--repeat") {
+      options.repeat = positive(value);
+    } else if (name == "--bits") {
+      options.bits = static_cast<int>(positive(value));
+    } else if (name == "--shape") {
+      options.shapes = {shape(value)};
+    } else {
+      blindfl::fail<blindfl::InvalidArgument>(kUsage);
+    }
+  }
+  return options;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv);
+  for (const NamedScheme& scheme : schemes(options)) {
+    for (const std::size_t threads : options.threads) {
+      if (!options.json) {
+        std::cout << "\nscheme " << scheme.name << ", kernels " << scheme.kernels << ", " << threads
+                  << (threads == 1 ? " thread" : " threads") << ", median of " << options.repeat << "; milliseconds and kB\n"
+                  << "         product         encrypt     open     owner |     load  prepare multiply multiplier |  operand    reply\n";
+      }
+      for (const Shape& s : options.shapes) {
+        print(scheme, threads, s, true, measure(*scheme.scheme, s.batch, s.in, s.out, threads, options), options.json);
+        print(scheme, threads, s, false, measure(*scheme.scheme, s.in, s.batch, s.out, threads, options), options.json);
+      }
+    }
+  }
+  return 0;
+} catch (const std::exception& error) {
+  std::cerr << "bench_product: " << error.what() << "\n";
+  return 1;
+}

@@ -1,0 +1,511 @@
+#pragma once
+
+#include <array>
+#include <bit>
+#include <cstring>
+
+#include "blindfl/he/lattice/kernels.h"
+#include "blindfl/he/lattice/packing.h"
+
+// The kernels' loops, once for all processors. A set of kernels is `Loops<Lanes>::table("name")`, compiled in a file of
+// its own with that processor's flags, where `Lanes`, in an unnamed namespace, says how to do arithmetic on a few
+// values at once:
+//
+//   kLanes, kStages, kVectors             values in a register; stages of a transform, and vectors of an inner product,
+//                                         that fit into the registers
+//   Part                                  a vector of integers as the compilers know it: a loop would not reliably
+//                                         become vector instructions
+//   Value, Constants, Root, Sum           a register; a modulus; a factor with its quotient; a lazy inner product
+//   load, store                           residues in [0, q)
+//   load_lazy, store_lazy                 what a transform keeps between its passes
+//   forward_, inverse_, last_butterfly    one step of a transform, lazily reduced
+//   settled, finished                     brings lazy values back: small enough for the next pass; into [0, q)
+//   multiply, subtract                    on residues in [0, q); a factor of multiply may be as large as 2^51
+//   transpose                             kLanes registers
+//
+// Loops without Lanes are simple enough for the compiler to use the vector units by itself.
+
+// Short loops over registers must disappear, or the registers become memory. Clang sees that by itself; under
+// sanitizers g++ does not take the hint, and says so.
+#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define BLINDFL_UNROLL
+#else
+#define BLINDFL_UNROLL _Pragma("GCC unroll 8")
+#endif
+
+namespace blindfl::he::lattice {
+
+template <class Lanes>
+class Loops {
+ public:
+  static constexpr Kernels table(std::string_view name) {
+    return {name,      forward, forward_short, inverse, multiply, multiply_subtract, accumulate, multiply_accumulate, divide, lift,
+            add_small, pack, unpack, centred_binomial, ternary};
+  }
+
+ private:
+  using Value = typename Lanes::Value;
+  using Constants = typename Lanes::Constants;
+  using Root = typename Lanes::Root;
+  static constexpr std::size_t kLanes = Lanes::kLanes;
+  static constexpr int kTail = std::countr_zero(kLanes);  // stages with butterflies shorter than a register
+
+  // ---- transforms
+
+  /// How many stages each pass over memory does. Passes of two come first: there, memory is far.
+  struct Passes {
+    explicit Passes(int stages) {
+      while (stages > 0) {
+        const int now = stages % Lanes::kStages == 0 ? Lanes::kStages : (stages < 2 ? stages : 2);
+        each[count++] = now;
+        stages -= now;
+      }
+    }
+    std::array<int, 16> each{};
+    std::size_t count = 0;
+  };
+
+  /// Where in a transform a pass stands: the first takes residues, the last gives them.
+  struct Ends {
+    bool first;
+    bool last;
+  };
+
+  /// The roots of a group and of its halves, quarters and so on.
+  template <int Stages>
+  static void load_roots(Root* w, const Modulus::Factors& roots, std::size_t group) {
+    for (int s = 0; s < Stages; ++s) {
+      for (std::size_t h = 0; h < std::size_t{1} << s; ++h) *w++ = Lanes::root(roots, (group << s) + h);
+    }
+  }
+
+  template <int Stages, bool First, bool Last>
+  static void forward_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, std::size_t length) {
+    constexpr std::size_t kRows = std::size_t{1} << Stages;
+    const std::size_t stride = length / kRows;
+    const Constants c(modulus);
+    for (std::size_t g = 0; g < groups; ++g) {
+      Root w[kRows - 1];
+      load_roots<Stages>(w, modulus.roots(), groups + g);
+      for (std::size_t j = 0; j < stride; j += kLanes) {
+        std::uint64_t* p = a + g * length + j;
+        Value v[kRows];
+        BLINDFL_UNROLL
+        for (std::size_t r = 0; r < kRows; ++r) {
+          v[r] = First ? Lanes::load(p + r * stride) : Lanes::load_lazy(p + r * stride);
+        }
+        BLINDFL_UNROLL
+        for (int s = 0; s < Stages; ++s) {
+          const std::size_t half = kRows >> (s + 1);
+          BLINDFL_UNROLL
+          for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
+            BLINDFL_UNROLL
+            for (std::size_t r = 0; r < half; ++r) {
+              Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w[(std::size_t{1} << s) - 1 + h], c);
+            }
+          }
+        }
+        BLINDFL_UNROLL
+        for (std::size_t r = 0; r < kRows; ++r) {
+          if constexpr (Last) {
+            Lanes::store(p + r * stride, Lanes::finished(v[r], c));
+          } else {
+            Lanes::store_lazy(p + r * stride, v[r]);
+          }
+        }
+      }
+    }
+  }
+
+  template <int Stages, bool First, bool Last>
+  static void inverse_pass(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
+                           std::size_t groups, std::size_t length) {
+    constexpr std::size_t kRows = std::size_t{1} << Stages;
+    const std::size_t stride = length / kRows;
+    const Constants c(modulus);
+    const Root by_n = Lanes::root(last_stage, 0);
+    const Root by_n_and_root = Lanes::root(last_stage, 1);
+    for (std::size_t g = 0; g < groups; ++g) {
+      Root w[kRows - 1];
+      load_roots<Stages>(w, modulus.inverse_roots(), groups + g);
+      for (std::size_t j = 0; j < stride; j += kLanes) {
+        std::uint64_t* p = a + g * length + j;
+        Value v[kRows];
+        BLINDFL_UNROLL
+        for (std::size_t r = 0; r < kRows; ++r) {
+          v[r] = First ? Lanes::load(p + r * stride) : Lanes::settled(Lanes::load_lazy(p + r * stride), c);
+        }
+        BLINDFL_UNROLL
+        for (int s = Stages - 1; s >= (Last ? 1 : 0); --s) {
+          const std::size_t half = kRows >> (s + 1);
+          BLINDFL_UNROLL
+          for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
+            BLINDFL_UNROLL
+            for (std::size_t r = 0; r < half; ++r) {
+              Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w[(std::size_t{1} << s) - 1 + h], c);
+            }
+          }
+        }
+        if constexpr (Last) {  // the very last stage also divides by N
+          BLINDFL_UNROLL
+          for (std::size_t r = 0; r < kRows / 2; ++r) {
+            Lanes::last_butterfly(v[r], v[r + kRows / 2], by_n, by_n_and_root, c);
+          }
+        }
+        BLINDFL_UNROLL
+        for (std::size_t r = 0; r < kRows; ++r) {
+          if constexpr (Last) {
+            Lanes::store(p + r * stride, Lanes::finished(v[r], c));
+          } else {
+            Lanes::store_lazy(p + r * stride, v[r]);
+          }
+        }
+      }
+    }
+  }
+
+  template <int Stages>
+  static void forward_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, std::size_t groups,
+                           std::size_t length) {
+    if (ends.first && ends.last) return forward_pass<Stages, true, true>(a, modulus, groups, length);
+    if (ends.first) return forward_pass<Stages, true, false>(a, modulus, groups, length);
+    if (ends.last) return forward_pass<Stages, false, true>(a, modulus, groups, length);
+    forward_pass<Stages, false, false>(a, modulus, groups, length);
+  }
+
+  template <int Stages>
+  static void inverse_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
+                           std::size_t groups, std::size_t length) {
+    if (ends.first && ends.last) return inverse_pass<Stages, true, true>(a, modulus, last_stage, groups, length);
+    if (ends.first) return inverse_pass<Stages, true, false>(a, modulus, last_stage, groups, length);
+    if (ends.last) return inverse_pass<Stages, false, true>(a, modulus, last_stage, groups, length);
+    inverse_pass<Stages, false, false>(a, modulus, last_stage, groups, length);
+  }
+
+  /// The first `stages` stages on `length` values.
+  static void forward_stages(std::uint64_t* a, const Modulus& modulus, std::size_t length, int stages, bool finish) {
+    const Passes passes(stages);
+    std::size_t groups = 1;
+    for (std::size_t i = 0; i < passes.count; ++i) {
+      const Ends ends{i == 0, finish && i + 1 == passes.count};
+      if (passes.each[i] == 3) forward_pass<3>(ends, a, modulus, groups, length);
+      if (passes.each[i] == 2) forward_pass<2>(ends, a, modulus, groups, length);
+      if (passes.each[i] == 1) forward_pass<1>(ends, a, modulus, groups, length);
+      groups <<= passes.each[i];
+      length >>= passes.each[i];
+    }
+  }
+
+  /// The stages within a register: kLanes groups of kLanes values are turned so that a group is a lane.
+  static void forward_tail(std::uint64_t* a, const Modulus& modulus) {
+    const Constants c(modulus);
+    const auto* factors = Lanes::lane_roots(modulus);
+    for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
+      std::uint64_t* p = a + block;
+      Value v[kLanes];
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < kLanes; ++r) v[r] = Lanes::load_lazy(p + kLanes * r);
+      Lanes::transpose(v);
+      BLINDFL_UNROLL
+      for (int s = 0; s < kTail; ++s) {
+        const std::size_t half = kLanes >> (s + 1);
+        BLINDFL_UNROLL
+        for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
+          const Root w = Lanes::lane_root(factors + ((std::size_t{1} << s) - 1 + h) * 2 * kLanes);
+          BLINDFL_UNROLL
+          for (std::size_t r = 0; r < half; ++r) {
+            Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, c);
+          }
+        }
+      }
+      factors += (kLanes - 1) * 2 * kLanes;
+      Lanes::transpose(v);
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < kLanes; ++r) Lanes::store(p + kLanes * r, Lanes::finished(v[r], c));
+    }
+  }
+
+  static void inverse_tail(std::uint64_t* a, const Modulus& modulus) {
+    const Constants c(modulus);
+    const auto* factors = Lanes::inverse_lane_roots(modulus);
+    for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
+      std::uint64_t* p = a + block;
+      Value v[kLanes];
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < kLanes; ++r) v[r] = Lanes::load(p + kLanes * r);
+      Lanes::transpose(v);
+      BLINDFL_UNROLL
+      for (int s = kTail - 1; s >= 0; --s) {
+        const std::size_t half = kLanes >> (s + 1);
+        BLINDFL_UNROLL
+        for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
+          const Root w = Lanes::lane_root(factors + ((std::size_t{1} << s) - 1 + h) * 2 * kLanes);
+          BLINDFL_UNROLL
+          for (std::size_t r = 0; r < half; ++r) {
+            Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, c);
+          }
+        }
+      }
+      factors += (kLanes - 1) * 2 * kLanes;
+      Lanes::transpose(v);
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < kLanes; ++r) Lanes::store_lazy(p + kLanes * r, v[r]);
+    }
+  }
+
+  static void forward(std::uint64_t* a, const Modulus& modulus) {
+    forward_stages(a, modulus, modulus.degree(), std::countr_zero(modulus.degree()) - kTail, kTail == 0);
+    if constexpr (kTail > 0) forward_tail(a, modulus);
+  }
+
+  // Side by side, 8 short polynomials go through the stages that one of 8 times the length begins with.
+  static void forward_short(std::uint64_t* a, std::size_t count, const Modulus& modulus) {
+    forward_stages(a, modulus, 8 * count, std::countr_zero(count), true);
+  }
+
+  static void inverse(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage) {
+    if constexpr (kTail > 0) inverse_tail(a, modulus);
+    const Passes passes(std::countr_zero(modulus.degree()) - kTail);
+    std::size_t groups = modulus.degree() / kLanes;
+    std::size_t length = kLanes;
+    for (std::size_t i = passes.count; i-- > 0;) {
+      groups >>= passes.each[i];
+      length <<= passes.each[i];
+      const Ends ends{kTail == 0 && i + 1 == passes.count, i == 0};
+      if (passes.each[i] == 3) inverse_pass<3>(ends, a, modulus, last_stage, groups, length);
+      if (passes.each[i] == 2) inverse_pass<2>(ends, a, modulus, last_stage, groups, length);
+      if (passes.each[i] == 1) inverse_pass<1>(ends, a, modulus, last_stage, groups, length);
+    }
+  }
+
+  // ---- products
+
+  static void multiply(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t n,
+                       const Modulus& modulus) {
+    const Constants c(modulus);
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      Lanes::store(out + i, Lanes::multiply(Lanes::load(a + i), Lanes::load(b + i), c));
+    }
+  }
+
+  static void multiply_subtract(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t n,
+                                const Modulus& modulus) {
+    const Constants c(modulus);
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const Value product = Lanes::multiply(Lanes::load(a + i), Lanes::load(b + i), c);
+      Lanes::store(out + i, Lanes::subtract(Lanes::load(out + i), product, c));
+    }
+  }
+
+  /// A product that a sum begins with, or nothing: then the sum is added to what is there.
+  struct First {
+    const std::uint64_t* a = nullptr;
+    const std::uint64_t* b = nullptr;
+  };
+
+  /// `Vectors` registers at a time, so that the multipliers' latency is covered; `Repeat` tells whether they share
+  /// their left value.
+  template <bool Repeat, std::size_t Vectors>
+  static void accumulate_block(std::uint64_t* out, const First& first, const Terms& terms, std::size_t position,
+                               std::size_t begin, std::size_t end, const Constants& c) {
+    typename Lanes::Sum sums[Vectors];
+    if (first.a != nullptr) {
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < Vectors; ++r) {
+        const std::size_t p = position + kLanes * r;
+        sums[r].add(Lanes::load(first.a + p), Lanes::load(first.b + p), c);
+      }
+    }
+    const std::uint64_t* left = terms.left + (Repeat ? position / terms.repeat : position) + begin * terms.left_stride;
+    const std::uint64_t* right = terms.right + position + begin * terms.right_stride;
+    for (std::size_t t = begin; t < end; ++t, left += terms.left_stride, right += terms.right_stride) {
+      const Value shared = Lanes::broadcast(*left);
+      BLINDFL_UNROLL
+      for (std::size_t r = 0; r < Vectors; ++r) {
+        sums[r].add(Repeat ? shared : Lanes::load(left + kLanes * r), Lanes::load(right + kLanes * r), c);
+      }
+    }
+    BLINDFL_UNROLL
+    for (std::size_t r = 0; r < Vectors; ++r) {
+      std::uint64_t* p = out + position + kLanes * r;
+      Lanes::store(p, sums[r].added_to(first.a != nullptr ? Lanes::broadcast(0) : Lanes::load(p), c));
+    }
+  }
+
+  template <bool Repeat>
+  static void accumulate_terms(std::uint64_t* out, const First& first, const Terms& terms, std::size_t n,
+                               std::size_t begin, std::size_t end, const Constants& c) {
+    constexpr std::size_t kWide = Lanes::kVectors * kLanes;
+    const std::size_t wide = !Repeat || terms.repeat % kWide == 0 ? n / kWide * kWide : 0;
+    for (std::size_t p = 0; p < wide; p += kWide) {
+      accumulate_block<Repeat, Lanes::kVectors>(out, first, terms, p, begin, end, c);
+    }
+    for (std::size_t p = wide; p < n; p += kLanes) {
+      accumulate_block<Repeat, 1>(out, first, terms, p, begin, end, c);
+    }
+  }
+
+  static void accumulate_all(std::uint64_t* out, First first, const Terms& terms, std::size_t n,
+                             const Modulus& modulus) {
+    const Constants c(modulus);
+    // A product is below q^2 and its reduction takes less than q * 2^52: that many may be added up before it.
+    const std::size_t most = std::size_t{1} << (52 - modulus.bits());
+    for (std::size_t begin = 0; begin < terms.count || first.a != nullptr; first = {}) {
+      const std::size_t room = first.a != nullptr ? most - 1 : most;
+      const std::size_t end = terms.count - begin < room ? terms.count : begin + room;
+      if (terms.repeat == 1) {
+        accumulate_terms<false>(out, first, terms, n, begin, end, c);
+      } else {
+        accumulate_terms<true>(out, first, terms, n, begin, end, c);
+      }
+      begin = end;
+    }
+  }
+
+  static void accumulate(std::uint64_t* out, const Terms& terms, std::size_t n, const Modulus& modulus) {
+    accumulate_all(out, {}, terms, n, modulus);
+  }
+
+  static void multiply_accumulate(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
+                                  const Terms& terms, std::size_t n, const Modulus& modulus) {
+    accumulate_all(out, {a, b}, terms, n, modulus);
+  }
+
+  static void divide(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::size_t n,
+                     const Modulus& modulus) {
+    const Constants c(modulus);
+    const std::uint64_t q = modulus.value();
+    const std::uint64_t divisor = by.value();
+    const std::uint64_t half = divisor / 2;
+    const std::uint64_t offset = half % q + 2 * q;
+    const Value inverse = Lanes::broadcast(modulus.to_montgomery(modulus.inverse(divisor % q)));
+    constexpr std::size_t kPiece = 64;
+    alignas(64) std::uint64_t piece[kPiece];
+    for (std::size_t begin = 0; begin < n; begin += kPiece) {
+      const std::size_t count = n - begin < kPiece ? n - begin : kPiece;
+      for (std::size_t i = 0; i < count; ++i) {
+        // d + half is not negative and below 2q: the sum stays between 0 and 4q, below 2^50.
+        piece[i] = out[begin + i] + offset - reduced_once(dropped[begin + i] + half, divisor);
+      }
+      for (std::size_t i = 0; i < count; i += kLanes) {
+        Lanes::store(out + begin + i, Lanes::multiply(Lanes::load(piece + i), inverse, c));
+      }
+    }
+  }
+
+  // ---- loops that the compiler vectorises
+
+  /// x modulo c for x < 2c, without a branch: `x - c` wraps around to something large where x < c.
+  static std::uint64_t reduced_once(std::uint64_t x, std::uint64_t c) {
+    const std::uint64_t y = x - c;
+    return y < x ? y : x;
+  }
+
+  static std::uint64_t lifted(std::int64_t x, std::uint64_t q) {
+    return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(x >> 63) & q);
+  }
+
+  static void lift(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n, const Modulus& modulus) {
+    const std::uint64_t q = modulus.value();
+    for (std::size_t i = 0; i < n; ++i) out[i] = lifted(small[i], q);
+  }
+
+  static void add_small(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n, const Modulus& modulus) {
+    const std::uint64_t q = modulus.value();
+    for (std::size_t i = 0; i < n; ++i) out[i] = reduced_once(out[i] + lifted(small[i], q), q);
+  }
+
+  // A row of packed values is a few parts, in registers.
+  using Part = typename Lanes::Part;
+  static constexpr std::size_t kParts = kPackedLanes * 8 / sizeof(Part);
+
+  static void load_row(Part (&row)[kParts], const std::uint64_t* p) {
+    BLINDFL_UNROLL
+    for (std::size_t k = 0; k < kParts; ++k) std::memcpy(&row[k], p + k * (sizeof(Part) / 8), sizeof(Part));
+  }
+  static void store_row(std::uint64_t* p, const Part (&row)[kParts]) {
+    BLINDFL_UNROLL
+    for (std::size_t k = 0; k < kParts; ++k) std::memcpy(p + k * (sizeof(Part) / 8), &row[k], sizeof(Part));
+  }
+
+  static void pack(std::uint64_t* words, const std::uint64_t* values, std::size_t n, int bits) {
+    Part word[kParts] = {};
+    int filled = 0;
+    for (std::size_t i = 0; i < n; i += kPackedLanes) {
+      Part row[kParts];
+      load_row(row, values + i);
+      BLINDFL_UNROLL
+      for (std::size_t k = 0; k < kParts; ++k) word[k] |= row[k] << filled;
+      filled += bits;
+      if (filled < 64) continue;
+      filled -= 64;
+      store_row(words, word);
+      words += kPackedLanes;
+      BLINDFL_UNROLL
+      for (std::size_t k = 0; k < kParts; ++k) word[k] = row[k] >> (bits - filled);  // what did not fit
+    }
+  }
+
+  static bool unpack(std::uint64_t* values, std::size_t stride, const std::uint64_t* words, std::size_t n, int bits,
+                     std::uint64_t bound) {
+    const std::uint64_t mask = (std::uint64_t{1} << bits) - 1;
+    // `bound - 1 - value` is negative exactly where a value is too large: all are far below 2^63.
+    Part beyond[kParts] = {};
+    Part word[kParts];
+    load_row(word, words);
+    int used = 0;
+    for (std::size_t group = 0; group < n / 64; ++group, values += stride) {
+      for (std::size_t i = 0; i < 64; i += kPackedLanes) {
+        Part row[kParts];
+        BLINDFL_UNROLL
+        for (std::size_t k = 0; k < kParts; ++k) row[k] = word[k] >> used;
+        used += bits;
+        if (used >= 64) {
+          used -= 64;
+          words += kPackedLanes;
+          // A block ends with its word, and the last one with the memory.
+          if (used > 0 || group + 1 < n / 64 || i + kPackedLanes < 64) load_row(word, words);
+          if (used > 0) {
+            BLINDFL_UNROLL
+            for (std::size_t k = 0; k < kParts; ++k) row[k] |= word[k] << (bits - used);
+          }
+        }
+        BLINDFL_UNROLL
+        for (std::size_t k = 0; k < kParts; ++k) {
+          row[k] &= mask;
+          beyond[k] |= bound - 1 - row[k];
+        }
+        store_row(values + i, row);
+      }
+    }
+    std::uint64_t any = 0;
+    std::uint64_t each[kPackedLanes];
+    store_row(each, beyond);
+    for (const std::uint64_t b : each) any |= b;
+    return any >> 63 == 0;
+  }
+
+  static void centred_binomial(std::uint64_t* words, std::size_t n) {
+    for (std::size_t i = 0; i < n; ++i) {
+      // Ones are counted in pairs, fours and bytes; then the bytes are added up.
+      std::uint64_t x = words[i] & 0x3FFFFFFFFFF;
+      x -= x >> 1 & 0x5555555555555555;
+      x = (x & 0x3333333333333333) + (x >> 2 & 0x3333333333333333);
+      x = (x + (x >> 4)) & 0x0F0F0F0F0F0F0F0F;
+      x += x >> 8;
+      x += x >> 16;
+      x += x >> 32;
+      words[i] = (x & 0x3F) - 21;
+    }
+  }
+
+  static void ternary(std::int64_t* __restrict out, const std::uint64_t* __restrict words, std::size_t n) {
+    std::int64_t* rest = out + n / 2;
+    for (std::size_t i = 0; i < n / 2; ++i) {
+      out[i] = static_cast<std::int64_t>((words[i] & 0xFFFFFFFF) * 3 >> 32) - 1;
+      rest[i] = static_cast<std::int64_t>((words[i] >> 32) * 3 >> 32) - 1;
+    }
+  }
+};
+
+}  // namespace blindfl::he::lattice
