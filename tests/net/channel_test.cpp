@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
@@ -94,6 +95,32 @@ TEST_F(ChannelPair, CarriesMessagesInOrder) {
     EXPECT_EQ(b_->receive({Step::kForwardOperand, i, i}), Bytes(i, static_cast<std::byte>(i)));
     a_->receive({Step::kForwardProduct, i, 4}, [&](ByteSource& in) { EXPECT_EQ(in.read_u32(), 1000 + i); });
   }
+}
+
+TEST_F(ChannelPair, DoesIdleWorkWhileNothingArrivesAndOnlyThen) {
+  std::atomic<int> pieces = 0;
+  b_->when_idle([&] {
+    // The message comes while this side waits, after three pieces of work.
+    if (++pieces == 3) a_->send(kShort, as_bytes(kShortText));
+    return true;
+  });
+  EXPECT_EQ(b_->receive(kShort).size(), kShort.size);
+  EXPECT_EQ(pieces, 3);
+
+  a_->send(kShort, as_bytes(kShortText));
+  EXPECT_EQ(b_->receive(kShort).size(), kShort.size);
+  EXPECT_EQ(pieces, 3) << "nobody waited";
+
+  b_->when_idle([&] {
+    ++pieces;
+    return false;
+  });
+  std::thread sender([&] {
+    while (pieces == 3) std::this_thread::yield();
+    a_->send(kShort, as_bytes(kShortText));
+  });
+  EXPECT_EQ(b_->receive(kShort).size(), kShort.size) << "waits as usual when there is nothing to do";
+  sender.join();
 }
 
 TEST_F(ChannelPair, PutsTheDocumentedBytesOnTheWire) {

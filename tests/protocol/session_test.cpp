@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <string>
 #include <thread>
 
@@ -43,6 +44,23 @@ TEST(Session, RefusesAPeerWithTheSameRole) {
   const auto channels = net::make_memory_channels();
   const auto as_a = [&](net::Channel& channel) { return [&] { const Session session(Party::kA, channel, scheme); }; };
   EXPECT_THROW(run_both(as_a(*channels.first), as_a(*channels.second), [&] { channels.first->close(); }), ConfigError);
+}
+
+TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
+  const he::LatticeScheme scheme;
+  testing::TwoParties parties(scheme);
+  const auto plan = scheme.plan({128, 62, 1, 1 << 20, 16, 32, 128});
+  const net::Message message{net::Step::kForwardProduct, 0, 1};
+  parties.run(
+      [&](Session& a) {
+        a.peer_multiplier().expect(*plan);
+        (void)a.channel().receive(message);
+        EXPECT_FALSE(a.peer_multiplier().prepare()) << "there was nothing left to prepare";
+      },
+      [&](Session& b) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(500));
+        b.channel().send(message, Bytes(1));
+      });
 }
 
 TEST(Session, ComparesSettingsBeforeTheyMatter) {

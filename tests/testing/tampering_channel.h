@@ -43,6 +43,7 @@ class TamperingChannel final : public net::Channel {
     if (tampering_.cut_after && sent_.size() >= *tampering_.cut_after) inner_.close();
   }
   void read_raw(std::span<std::byte> out) override { inner_.read_raw(out); }
+  [[nodiscard]] bool has_arrived() const override { return inner_.has_arrived(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
 
   /// What was sent, before it was spoilt.

@@ -59,7 +59,7 @@ class FrameSource final : public ByteSource {
 
   void read(std::span<std::byte> out) override {
     require<ProtocolError>(out.size() <= left_, "a ", name_of(message_.step), " message ends too early");
-    channel_.read_raw(out);
+    channel_.read(out);
     left_ -= out.size();
     checksum_ = crc32c(out, checksum_);
   }
@@ -68,7 +68,7 @@ class FrameSource final : public ByteSource {
   void finish() {
     require<ProtocolError>(left_ == 0, "a ", name_of(message_.step), " message has ", left_, " bytes too many");
     std::uint32_t arrived = 0;
-    channel_.read_raw(std::as_writable_bytes(std::span(&arrived, 1)));
+    channel_.read(std::as_writable_bytes(std::span(&arrived, 1)));
     require<ProtocolError>(arrived == checksum_, "a ", name_of(message_.step), " message was damaged on the way");
   }
 
@@ -94,6 +94,12 @@ void Channel::close() {
 // What a peer sent after, or inside, a message that was refused must never be taken for the next one.
 void Channel::check_open() const {
   require<TransportError>(!closed_, "the channel to the peer is closed on this side, or was after an error");
+}
+
+void Channel::read(std::span<std::byte> out) {
+  while (idle_ && !has_arrived() && idle_()) {
+  }
+  read_raw(out);
 }
 
 void Channel::send(const Message& message, const std::function<void(ByteSink&)>& body) {
@@ -132,7 +138,7 @@ void Channel::receive(const Message& expected, const std::function<void(ByteSour
 
 void Channel::receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body) {
   FrameHeaderBytes bytes;
-  read_raw(bytes);
+  read(bytes);
   const FrameHeader header = decode_header(bytes);
   const Message& arrived = header.message;
   require<ProtocolError>(header.sequence == next_received_, "message number ", header.sequence, " arrived in place of ",

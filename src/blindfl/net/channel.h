@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <span>
+#include <utility>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/net/frame.h"
@@ -44,6 +45,10 @@ class Channel {
   void receive(const Message& expected, const std::function<void(ByteSource&)>& body);
   [[nodiscard]] Bytes receive(const Message& expected);
 
+  /// Work for the time that `receive` waits: called again and again, on the receiving thread, while nothing arrives and
+  /// as long as it returns true. It should take little time each time, and throw nothing.
+  void when_idle(std::function<bool()> work) { idle_ = std::move(work); }
+
   /// Traffic per step so far. Read the one from the sending thread, the other from the receiving one.
   [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
@@ -59,6 +64,11 @@ class Channel {
   /// `read_raw` fills `out` completely.
   virtual void write_raw(ByteView bytes) = 0;
   virtual void read_raw(std::span<std::byte> out) = 0;
+  /// Would `read_raw` find at least one byte, or an error, without waiting?
+  [[nodiscard]] virtual bool has_arrived() const = 0;
+
+  /// `read_raw`, with idle work before it.
+  void read(std::span<std::byte> out);
 
  private:
   virtual void do_close() = 0;
@@ -67,6 +77,7 @@ class Channel {
   void receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body);
 
   std::atomic<bool> closed_ = false;
+  std::function<bool()> idle_;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_received_ = 0;
   std::map<Step, Traffic> sent_;

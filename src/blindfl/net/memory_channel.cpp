@@ -51,6 +51,11 @@ class Pipe {
     }
   }
 
+  [[nodiscard]] bool has_arrived() const {
+    const std::lock_guard lock(mutex_);
+    return closed_ || !pieces_.empty();
+  }
+
   void close() {
     {
       const std::lock_guard lock(mutex_);
@@ -62,7 +67,7 @@ class Pipe {
  private:
   std::uint64_t capacity_;
   std::uint64_t under_way_ = 0;
-  std::mutex mutex_;
+  mutable std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<Bytes> pieces_;
   std::size_t used_ = 0;
@@ -78,6 +83,7 @@ class MemoryChannel final : public Channel {
 
   void write_raw(ByteView bytes) override { out_->write(bytes); }
   void read_raw(std::span<std::byte> out) override { in_->read(out); }
+  [[nodiscard]] bool has_arrived() const override { return in_->has_arrived(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return out_->capacity(); }
 
  private:

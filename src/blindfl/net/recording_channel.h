@@ -24,6 +24,7 @@ class RecordingChannel final : public Channel {
 
   void write_raw(ByteView bytes) override;
   void read_raw(std::span<std::byte> out) override;
+  [[nodiscard]] bool has_arrived() const override { return inner_.has_arrived(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
 
   /// The complete messages so far: what was sent, in order, then what was received, in order. What follows a damaged

@@ -48,6 +48,9 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
     if (params_.in(party) > 0) (void)forward_plan(party, spec.batch);
   }
   if (spec.in_a > 0) (void)backward_plan(Party::kA, spec.batch);
+  const he::Multiplier& multiplier = session_.peer_multiplier();
+  if (params_.in(session_.party()) > 0) multiplier.expect(forward_plan(session_.party(), spec.batch));
+  if (session_.party() == Party::kA && spec.in_a > 0) multiplier.expect(backward_plan(Party::kA, spec.batch));
 
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, /*shared_gradient=*/true, random);

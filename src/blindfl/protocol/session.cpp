@@ -44,9 +44,12 @@ Session::Session(Party party, net::Channel& channel, const he::Scheme& scheme, c
         theirs = channel_.receive(key);
       });
   peer_multiplier_ = scheme.multiplier(theirs);
+  // While this party waits for its peer, it prepares what its next replies need and no data tells.
+  channel_.when_idle([this] { return peer_multiplier_->prepare(); });
 }
 
 Session::~Session() {
+  channel_.when_idle(nullptr);
   if (std::uncaught_exceptions() > exceptions_at_start_) channel_.close();
 }
 
