@@ -1,15 +1,25 @@
 // Whole mini-batches, forward, backward and update, both parties in one process, beside plain libtorch on the joined
-// data in the same run. On the oracle scheme this is the price of everything but encryption: shares, copies, queues,
-// libtorch.
+// data in the same run; and how much of both parties' computing is the private product, how much everything else:
+// shares, copies, queues, libtorch.
 
+#include <atomic>
+#include <filesystem>
 #include <iomanip>
 #include <iostream>
+#include <numeric>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <thread>
+#include <tuple>
 
+#include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
+#include "blindfl/data/libsvm.h"
+#include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
+#include "measured_scheme.h"
 #include "timing.h"
 
 namespace {
@@ -30,6 +40,8 @@ constexpr std::size_t kSteps = 60;
 
 struct Measured {
   double milliseconds = 0;  // of the median step
+  double product = 0;       // milliseconds of processor time per step, both parties
+  double elsewhere = 0;
   blindfl::net::Traffic sent_by_a;
   blindfl::net::Traffic sent_by_b;
 };
@@ -63,19 +75,37 @@ void train_party(blindfl::Session& session, const Shape& s, const blindfl::data:
   }
 }
 
-Measured measure_federated(const Shape& s, const blindfl::data::Table& joined) {
+std::unique_ptr<blindfl::he::Scheme> make_scheme(std::string_view name) {
+  if (name == "plain") return std::make_unique<blindfl::he::PlainScheme>();
+  return std::make_unique<blindfl::he::LatticeScheme>();
+}
+
+Measured measure_federated(std::string_view scheme_name, const Shape& s, const blindfl::data::Table& joined) {
   const auto split = blindfl::data::vertical_split(joined, s.in_a);
-  const blindfl::he::PlainScheme scheme;
-  return blindfl::protocol::run_in_process(scheme,
-                                           [&](blindfl::Session& session) {
-                                             Stopwatch watch;
-                                             train_party(session, s, session.party() == Party::kA ? split.a : split.b,
-                                                         [&](const blindfl::train::StepReport&) { watch.lap(); });
-                                             return Measured{watch.median_lap(),
-                                                             blindfl::net::total(session.channel().received()),
-                                                             blindfl::net::total(session.channel().sent())};
-                                           })
-      .second;
+  blindfl::bench::ProductClock clock;
+  const blindfl::bench::MeasuredScheme scheme(make_scheme(scheme_name), clock);
+  std::atomic<int> past_first = 0;
+  std::atomic<double> product_before = 0;
+  const auto party = [&](blindfl::Session& session) {
+    Stopwatch watch;
+    double busy_since = 0;
+    train_party(session, s, session.party() == Party::kA ? split.a : split.b, [&](const blindfl::train::StepReport& r) {
+      if (r.step == 1) {  // keys and first weights are not part of a step
+        busy_since = blindfl::bench::cpu_seconds();
+        if (past_first.fetch_add(1) == 0) product_before = clock.seconds();
+        watch.restart();
+        return;
+      }
+      watch.lap();
+    });
+    return std::tuple(watch.median_lap(), blindfl::bench::cpu_seconds() - busy_since,
+                      blindfl::net::total(session.channel().received()), blindfl::net::total(session.channel().sent()));
+  };
+  const auto [at_a, at_b] = blindfl::protocol::run_in_process(scheme, party);
+  const double per_step = 1e3 / static_cast<double>(kSteps - 1);
+  const double product = (clock.seconds() - product_before) * per_step;
+  return {std::get<0>(at_b), product, (std::get<1>(at_a) + std::get<1>(at_b)) * per_step - product, std::get<2>(at_b),
+          std::get<3>(at_b)};
 }
 
 double measure_plain(const Shape& s, const blindfl::data::Table& joined) {
@@ -97,9 +127,19 @@ double measure_plain(const Shape& s, const blindfl::data::Table& joined) {
   return watch.median_lap();
 }
 
-blindfl::data::Table make_table(const Shape& s) {
+constexpr std::size_t kRows = 6 * kBatch;
+
+/// The first rows of a9a, the real one, or rows like them.
+blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesystem::path>& data) {
+  if (data && s.name == std::string_view("a9a LR")) {
+    std::vector<std::uint32_t> rows(kRows);
+    std::iota(rows.begin(), rows.end(), 0);
+    return blindfl::data::read_libsvm(*data / "a9a.xz", {.cols = s.in_a + s.in_b})
+        .with_class_labels()
+        .select_rows(rows);
+  }
   blindfl::data::SyntheticSpec spec;
-  spec.rows = 6 * kBatch;
+  spec.rows = kRows;
   spec.columns_a = s.in_a;
   spec.columns_b = s.in_b;
   spec.density = s.density;
@@ -109,14 +149,59 @@ blindfl::data::Table make_table(const Shape& s) {
   return blindfl::data::make_synthetic(spec).joined;
 }
 
+struct Options {
+  bool json = false;
+  std::vector<std::string> schemes{"lattice", "plain"};
+  std::optional<std::filesystem::path> data;
+};
+
+constexpr const char* kUsage =
+    "usage: bench_batch [--json] [--scheme lattice|plain] [--data FOLDER]\n"
+    "  --data   where a9a.xz is; without it, generated rows of the same shape\n";
+
+Options read_options(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string_view name = argv[i];
+    if (name == "--json") {
+      options.json = true;
+      continue;
+    }
+    blindfl::require<blindfl::InvalidArgument>(i + 1 < argc, kUsage);
+    const std::string_view value = argv[++i];
+    if (name == "--scheme" && (value == "lattice" || value == "plain")) {
+      options.schemes = {std::string(value)};
+    } else if (name == "--data") {
+      options.data = value;
+    } else {
+      blindfl::fail<blindfl::InvalidArgument>(kUsage);
+    }
+  }
+  return options;
+}
+
+void print(const std::string& scheme, const Shape& s, const Measured& m, double plain, bool json) {
+  const auto kilobytes = [](const blindfl::net::Traffic& t) { return static_cast<double>(t.bytes) / 1e3 / kSteps; };
+  const double share = 100 * m.elsewhere / (m.product + m.elsewhere);
+  if (json) {
+    std::cout << R"({"shape":")" << s.name << R"(","scheme":")" << scheme << R"(","federated_ms":)" << m.milliseconds
+              << R"(,"plain_ms":)" << plain << R"(,"product_cpu_ms":)" << m.product << R"(,"elsewhere_cpu_ms":)"
+              << m.elsewhere << R"(,"a_kb":)" << kilobytes(m.sent_by_a) << R"(,"b_kb":)" << kilobytes(m.sent_by_b)
+              << "}\n";
+    return;
+  }
+  std::cout << std::left << std::setw(9) << scheme << std::setw(19) << s.name << std::right << std::fixed
+            << std::setprecision(3) << std::setw(9) << m.milliseconds << std::setw(10) << plain << std::setprecision(1)
+            << std::setw(8) << m.milliseconds / plain << " |" << std::setprecision(3) << std::setw(9) << m.product
+            << std::setw(10) << m.elsewhere << std::setprecision(0) << std::setw(6) << share << "% |"
+            << std::setprecision(1) << std::setw(9) << kilobytes(m.sent_by_a) << std::setw(9) << kilobytes(m.sent_by_b)
+            << std::endl;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
-  const bool json = argc > 1 && std::string_view(argv[1]) == "--json";
-  if (argc > 1 && !json) {
-    std::cerr << "usage: bench_batch [--json]\n";
-    return 2;
-  }
+  const Options options = read_options(argc, argv);
   torch::set_num_threads(1);
   const Shape shapes[] = {
       {"a9a LR", 62, 61, 1, 0.11},
@@ -124,26 +209,18 @@ int main(int argc, char** argv) try {
       {"connect-4 MLP", 63, 63, 64, 0.33},
       {"Fashion-MNIST MLP", 392, 392, 64, 1.0},
   };
-  if (!json) {
-    std::cout << "batch " << kBatch << ", median of " << kSteps << " steps, scheme plain (no encryption), "
-              << std::thread::hardware_concurrency() << " cores, 1 thread per party\n"
-              << "shape               federated ms   plain libtorch ms   ratio   A sends kB   B sends kB (per step)\n";
+  if (!options.json) {
+    std::cout
+        << "batch " << kBatch << ", median of " << kSteps << " steps, " << std::thread::hardware_concurrency()
+        << " cores, 1 thread per party; ms of time, of both parties' computing, and kB, per step\n"
+        << "scheme   shape              federated  libtorch  ratio |  product elsewhere share |  A sends  B sends\n";
   }
   for (const Shape& s : shapes) {
-    const auto joined = make_table(s);
-    const Measured federated = measure_federated(s, joined);
-    const double plain = measure_plain(s, joined);
-    const auto kilobytes = [](const blindfl::net::Traffic& t) { return static_cast<double>(t.bytes) / 1e3 / kSteps; };
-    if (json) {
-      std::cout << R"({"shape":")" << s.name << R"(","scheme":"plain","federated_ms":)" << federated.milliseconds
-                << R"(,"plain_ms":)" << plain << R"(,"a_kb":)" << kilobytes(federated.sent_by_a) << R"(,"b_kb":)"
-                << kilobytes(federated.sent_by_b) << "}\n";
-      continue;
+    const auto joined = make_table(s, options.data);
+    for (const std::string& scheme : options.schemes) {
+      const Measured federated = measure_federated(scheme, s, joined);
+      print(scheme, s, federated, measure_plain(s, joined), options.json);
     }
-    std::cout << std::left << std::setw(20) << s.name << std::fixed << std::setprecision(3) << std::setw(15)
-              << federated.milliseconds << std::setw(20) << plain << std::setprecision(1) << std::setw(8)
-              << federated.milliseconds / plain << std::setw(13) << kilobytes(federated.sent_by_a)
-              << kilobytes(federated.sent_by_b) << "\n";
   }
   return 0;
 } catch (const std::exception& error) {

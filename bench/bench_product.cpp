@@ -68,7 +68,8 @@ struct Measured {
 blindfl::IntMatrix random_left(std::size_t rows, std::size_t cols, int bits, blindfl::Random& random) {
   const std::int64_t bound = std::int64_t{1} << bits;
   std::vector<std::int64_t> values(rows * cols);
-  for (auto& v : values) v = static_cast<std::int64_t>(random.next_u64() % (2 * static_cast<std::uint64_t>(bound))) - bound;
+  for (auto& v : values)
+    v = static_cast<std::int64_t>(random.next_u64() % (2 * static_cast<std::uint64_t>(bound))) - bound;
   return blindfl::IntMatrix::dense(rows, cols, std::move(values), 16, static_cast<std::uint64_t>(bound));
 }
 
@@ -112,28 +113,29 @@ Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std:
     open.lap();
     blindfl::require<blindfl::Error>(i > 0 || opened + kept == blindfl::multiply(x, m), "a product came out wrong");
   }
-  return {encrypt.median_lap(),  open.median_lap(),     load.median_lap(), prepare.median_lap(),
+  return {encrypt.median_lap(),  open.median_lap(),     load.median_lap(),  prepare.median_lap(),
           multiply.median_lap(), plan->operand_bytes(), plan->reply_bytes()};
 }
 
 void print(const NamedScheme& scheme, std::size_t threads, const Shape& s, bool forward, const Measured& m, bool json) {
-  const std::string product = forward ? std::to_string(s.batch) + "x" + std::to_string(s.in) + "x" + std::to_string(s.out)
-                                      : std::to_string(s.in) + "x" + std::to_string(s.batch) + "x" + std::to_string(s.out);
+  const std::string product = forward
+                                  ? std::to_string(s.batch) + "x" + std::to_string(s.in) + "x" + std::to_string(s.out)
+                                  : std::to_string(s.in) + "x" + std::to_string(s.batch) + "x" + std::to_string(s.out);
   const double owner = m.encrypt + m.open;
   const double multiplier = m.load + m.prepare + m.multiply;
   if (json) {
     std::cout << R"({"scheme":")" << scheme.name << R"(","kernels":")" << scheme.kernels << R"(","threads":)" << threads
               << R"(,"batch":)" << s.batch << R"(,"in":)" << s.in << R"(,"out":)" << s.out << R"(,"direction":")"
-              << (forward ? "forward" : "backward") << R"(","owner_ms":)" << owner << R"(,"multiplier_ms":)" << multiplier
-              << R"(,"encrypt_ms":)" << m.encrypt << R"(,"open_ms":)" << m.open << R"(,"load_ms":)" << m.load
-              << R"(,"prepare_ms":)" << m.prepare << R"(,"multiply_ms":)" << m.multiply << R"(,"operand_bytes":)"
-              << m.operand_bytes << R"(,"reply_bytes":)" << m.reply_bytes << "}\n";
+              << (forward ? "forward" : "backward") << R"(","owner_ms":)" << owner << R"(,"multiplier_ms":)"
+              << multiplier << R"(,"encrypt_ms":)" << m.encrypt << R"(,"open_ms":)" << m.open << R"(,"load_ms":)"
+              << m.load << R"(,"prepare_ms":)" << m.prepare << R"(,"multiply_ms":)" << m.multiply
+              << R"(,"operand_bytes":)" << m.operand_bytes << R"(,"reply_bytes":)" << m.reply_bytes << "}\n";
     return;
   }
   std::cout << std::left << std::setw(9) << (forward ? "forward" : "backward") << std::setw(14) << product << std::right
-            << std::fixed << std::setprecision(3) << std::setw(9) << m.encrypt << std::setw(9) << m.open << std::setw(10)
-            << owner << " |" << std::setw(9) << m.load << std::setw(9) << m.prepare << std::setw(9) << m.multiply
-            << std::setw(11) << multiplier << " |" << std::setprecision(0) << std::setw(9)
+            << std::fixed << std::setprecision(3) << std::setw(9) << m.encrypt << std::setw(9) << m.open
+            << std::setw(10) << owner << " |" << std::setw(9) << m.load << std::setw(9) << m.prepare << std::setw(9)
+            << m.multiply << std::setw(11) << multiplier << " |" << std::setprecision(0) << std::setw(9)
             << static_cast<double>(m.operand_bytes) / 1e3 << std::setw(9) << static_cast<double>(m.reply_bytes) / 1e3
             << std::endl;
 }
@@ -143,14 +145,16 @@ std::vector<NamedScheme> schemes(const Options& options) {
   if (!options.scheme || *options.scheme == "lattice") {
     for (const auto* kernels : blindfl::he::lattice::available_kernels()) {
       if (options.kernels && *options.kernels != kernels->name) continue;
-      found.push_back({"lattice", std::string(kernels->name),
-                       std::make_unique<LatticeScheme>(blindfl::he::lattice::Params({}), LatticeScheme::Options{kernels})});
+      found.push_back(
+          {"lattice", std::string(kernels->name),
+           std::make_unique<LatticeScheme>(blindfl::he::lattice::Params({}), LatticeScheme::Options{kernels})});
     }
   }
   if (!options.kernels && (!options.scheme || *options.scheme == "plain")) {
     found.push_back({"plain", "none", std::make_unique<blindfl::he::PlainScheme>()});
   }
-  blindfl::require<blindfl::InvalidArgument>(!found.empty(), "there is no such scheme, or this processor cannot run it");
+  blindfl::require<blindfl::InvalidArgument>(!found.empty(),
+                                             "there is no such scheme, or this processor cannot run it");
   return found;
 }
 
@@ -209,8 +213,10 @@ int main(int argc, char** argv) try {
     for (const std::size_t threads : options.threads) {
       if (!options.json) {
         std::cout << "\nscheme " << scheme.name << ", kernels " << scheme.kernels << ", " << threads
-                  << (threads == 1 ? " thread" : " threads") << ", median of " << options.repeat << "; milliseconds and kB\n"
-                  << "         product         encrypt     open     owner |     load  prepare multiply multiplier |  operand    reply\n";
+                  << (threads == 1 ? " thread" : " threads") << ", median of " << options.repeat
+                  << "; milliseconds and kB\n"
+                  << "         product         encrypt     open     owner |     load  prepare multiply multiplier |  "
+                     "operand    reply\n";
       }
       for (const Shape& s : options.shapes) {
         print(scheme, threads, s, true, measure(*scheme.scheme, s.batch, s.in, s.out, threads, options), options.json);

@@ -4,7 +4,6 @@
 #include <iostream>
 
 #include "blindfl/blindfl.h"
-#include "blindfl/he/plain/plain_scheme.h"
 
 struct MyModelImpl : blindfl::FederatedModule {
   MyModelImpl(blindfl::Session& session, const blindfl::FeatureShape& shape)
@@ -43,7 +42,7 @@ int main() try {
   const auto split = blindfl::data::vertical_split(synthetic.joined, 10);
   const blindfl::FeatureShape shape{.in_a = 10, .in_b = 10, .batch = 64};
 
-  const blindfl::he::PlainScheme scheme;  // encrypts nothing: only for trying things out
+  const blindfl::LatticeScheme scheme;
   const auto [at_a, auc] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
     return train_party(session, shape, session.party() == blindfl::Party::kA ? split.a : split.b);
   });

@@ -7,7 +7,6 @@
 #include <iostream>
 
 #include "blindfl/blindfl.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
 
 namespace {
@@ -46,10 +45,9 @@ torch::Tensor run_party(blindfl::Session& session, const blindfl::data::Table& t
   return blindfl::train::score(forward, blindfl::data::make_dataset(test, encoding), kTraining.batch);
 }
 
-torch::Tensor run_federated(const DemoData& data) {
+torch::Tensor run_federated(const DemoData& data, const blindfl::LatticeScheme& scheme) {
   const auto train = blindfl::data::vertical_split(data.train, kColumnsOfA);
   const auto test = blindfl::data::vertical_split(data.test, kColumnsOfA);
-  const blindfl::he::PlainScheme scheme;
   const auto [at_a, at_b] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
     if (session.party() == Party::kA) return run_party(session, train.a, test.a, {});
     blindfl::train::Progress progress(std::cout, isatty(STDOUT_FILENO) != 0);
@@ -79,11 +77,14 @@ void print_row(const std::string& model, const torch::Tensor& scores, const std:
 int main() try {
   torch::manual_seed(1);
   const DemoData data = make_data();
-  std::cout << "BlindFL demo: logistic regression on " << data.train.rows() << " rows. A holds " << kColumnsOfA
-            << " columns; B holds " << kColumnsOfB << " other columns and the labels.\n"
-            << "NOTE: this version does not encrypt yet. It runs the protocol on a stand-in scheme.\n\n";
+  const blindfl::LatticeScheme scheme;
+  std::cout
+      << "BlindFL demo: logistic regression on " << data.train.rows() << " rows. A holds " << kColumnsOfA
+      << " columns; B holds " << kColumnsOfB << " other columns and the labels.\n"
+      << "What crosses between them is encrypted or masked; both run in this process, each with a key of its own.\n"
+      << "Scheme: " << scheme.parameters() << "\n\n";
 
-  const torch::Tensor federated = run_federated(data);
+  const torch::Tensor federated = run_federated(data, scheme);
   const torch::Tensor joined = run_local(data.train, data.test);
   const torch::Tensor alone = run_local(blindfl::data::vertical_split(data.train, kColumnsOfA).b,
                                         blindfl::data::vertical_split(data.test, kColumnsOfA).b);

@@ -5,6 +5,7 @@
 #include "blindfl/data/batches.h"
 #include "blindfl/data/synthetic.h"
 #include "blindfl/data/vertical_split.h"
+#include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/federated_module.h"
@@ -21,6 +22,7 @@ namespace blindfl {
 
 using data::Batch;
 using data::Dataset;
+using he::LatticeScheme;
 using nn::Family;
 using nn::FeatureShape;
 using nn::FederatedModule;

@@ -53,8 +53,7 @@ TEST(AesCtr, RefusesWhatItDoesNotHave) {
   EXPECT_THROW((void)AesCtr::make("enigma", Key{}), InvalidArgument);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Implementation,
-                         ::testing::ValuesIn([] {
+INSTANTIATE_TEST_SUITE_P(All, Implementation, ::testing::ValuesIn([] {
                            std::vector<std::string> names;
                            for (const auto name : AesCtr::implementations()) names.emplace_back(name);
                            return names;

@@ -15,12 +15,25 @@ struct ConsumerModelImpl : blindfl::FederatedModule {
 TORCH_MODULE(ConsumerModel);
 
 int main() {
+  // Both parties in one process, one step of training under encryption.
+  const auto rows = blindfl::data::make_synthetic({.rows = 32, .columns_a = 3, .columns_b = 3});
+  const auto split = blindfl::data::vertical_split(rows.joined, 3);
+  const blindfl::FeatureShape shape{.in_a = 3, .in_b = 3, .batch = 32};
+  const blindfl::LatticeScheme scheme;
+  const auto scores = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
+    ConsumerModel model(session, shape);
+    const auto& table = session.party() == blindfl::Party::kA ? split.a : split.b;
+    const auto forward = [&](const blindfl::Batch& x) { return model->forward(x); };
+    return blindfl::train::score(forward, blindfl::data::make_dataset(table, blindfl::FixedPoint(shape.features_a)),
+                                 32);
+  });
+
   blindfl::Random random;
   const auto secret = blindfl::encode_ring(1, 2, std::vector<double>{1.5, -2.0}, /*scale=*/32, /*largest=*/10);
   const auto [mine, theirs] = blindfl::split(secret, random);
   const bool opened = blindfl::open(mine, theirs) == secret;
   const bool trained = blindfl::train::auc(std::vector<double>{0.1, 0.9}, std::vector<double>{0, 1}) == 1.0;
-  if (!opened || !trained) {
+  if (!opened || !trained || scores.second.size(0) != 32) {
     std::cerr << "consumer: the installed library gives wrong results\n";
     return 1;
   }

@@ -25,7 +25,8 @@ TEST(LargeProduct, OfTheLargestShapeComesOutExactly) {
     }
     starts.push_back(columns.size());
   }
-  const IntMatrix x = IntMatrix::csr(kRows, kInner, std::move(starts), std::move(columns), std::move(values), 0, kBound);
+  const IntMatrix x =
+      IntMatrix::csr(kRows, kInner, std::move(starts), std::move(columns), std::move(values), 0, kBound);
 
   const LatticeScheme scheme;
   Random random;

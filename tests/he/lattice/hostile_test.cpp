@@ -29,8 +29,7 @@ class HostileLattice : public ::testing::Test {
   std::shared_ptr<const Plan> plan_ = scheme_.plan({20, 300, 24, 1 << 20, 0, 32, 128});
   ShareMatrix m_ = random_share(300, 24, 32, random_);
   IntMatrix x_ = testing::random_matrix(IntMatrix::Kind::kCsr, 20, 300, 0, 1 << 20, seeded_);
-  Bytes operand_ =
-      write_to_bytes([this](ByteSink& out) { owner_->encrypt(*plan_, m_, random_, pool_, out); });
+  Bytes operand_ = write_to_bytes([this](ByteSink& out) { owner_->encrypt(*plan_, m_, random_, pool_, out); });
 
   void load(const Bytes& bytes) {
     BufferSource in(bytes);
@@ -39,9 +38,8 @@ class HostileLattice : public ::testing::Test {
   Bytes reply() {
     BufferSource in(operand_);
     const auto operand = multiplier_->load(*plan_, in, pool_);
-    return write_to_bytes([&](ByteSink& out) {
-      (void)multiplier_->multiply_and_mask(*plan_, x_, *operand, random_, pool_, out);
-    });
+    return write_to_bytes(
+        [&](ByteSink& out) { (void)multiplier_->multiply_and_mask(*plan_, x_, *operand, random_, pool_, out); });
   }
   void open(const Bytes& bytes) {
     BufferSource in(bytes);
@@ -58,9 +56,11 @@ TEST_F(HostileLattice, ResiduesOutOfRangeAreNamedWhereverTheyStand) {
   const Bytes good_reply = reply();
   const Bytes key = owner_->public_key();
   for (int i = 0; i < 12; ++i) {
-    EXPECT_THAT(message_of<ProtocolError>([&] { load(with_ones(operand_, 48 + seeded_.below(operand_.size() - 48 - 512))); }),
-                HasSubstr("residue that is not below"));
-    EXPECT_THAT(message_of<ProtocolError>([&] { (void)scheme_.multiplier(with_ones(key, 48 + seeded_.below(key.size() - 48 - 512))); }),
+    EXPECT_THAT(
+        message_of<ProtocolError>([&] { load(with_ones(operand_, 48 + seeded_.below(operand_.size() - 48 - 512))); }),
+        HasSubstr("residue that is not below"));
+    EXPECT_THAT(message_of<ProtocolError>(
+                    [&] { (void)scheme_.multiplier(with_ones(key, 48 + seeded_.below(key.size() - 48 - 512))); }),
                 HasSubstr("residue that is not below"));
     // A reply's first polynomials; further on there are results, where any bytes are a number.
     EXPECT_THAT(message_of<ProtocolError>([&] { open(with_ones(good_reply, 16 + seeded_.below(8192 * 3 * 6 - 512))); }),

@@ -198,7 +198,8 @@ TEST_P(KernelSet, DividesByADroppedPrimeRoundingToTheNearest) {
 TEST_P(KernelSet, LiftsAndAddsSmallNumbers) {
   const Modulus m(largest_primes(35, 1, 64)[0], 64);
   const std::uint64_t q = m.value();
-  AlignedVector<std::int64_t> small{-1, 0, 1, -21, 21, -static_cast<std::int64_t>(q - 1), static_cast<std::int64_t>(q - 1), 5};
+  AlignedVector<std::int64_t> small{
+      -1, 0, 1, -21, 21, -static_cast<std::int64_t>(q - 1), static_cast<std::int64_t>(q - 1), 5};
   Values lifted(8);
   kernels_.lift(lifted.data(), small.data(), 8, m);
   EXPECT_EQ(lifted, (Values{q - 1, 0, 1, q - 21, 21, 1, q - 1, 5}));

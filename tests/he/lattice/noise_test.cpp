@@ -163,9 +163,8 @@ TEST(Noise, OfAReplyStaysWithinItsPlansBoundAndFarBelowTheFlooding) {
       lab.encrypt(random_share(inner, cols, 0, lab.random()), rows, bound);
       const int bits = lab.plan().tiling().noise_bits;
       double measured = 0;
-      for (const IntMatrix& x :
-           {filled(rows, inner, false, bound), filled(rows, inner, true, bound),
-            testing::random_matrix(IntMatrix::Kind::kDense, rows, inner, 0, bound, seeded)}) {
+      for (const IntMatrix& x : {filled(rows, inner, false, bound), filled(rows, inner, true, bound),
+                                 testing::random_matrix(IntMatrix::Kind::kDense, rows, inner, 0, bound, seeded)}) {
         measured = std::max(measured, largest(lab.open(x).noise));
       }
       EXPECT_LE(measured, std::exp2(bits)) << lab.plan().spec().describe();

@@ -39,8 +39,8 @@ template <class Lanes>
 class Loops {
  public:
   static constexpr Kernels table(std::string_view name) {
-    return {name,      forward, forward_short, inverse, multiply, multiply_subtract, accumulate, multiply_accumulate, divide, lift,
-            add_small, pack, unpack, centred_binomial, ternary};
+    return {name,   forward, forward_short, inverse, multiply, multiply_subtract, accumulate, multiply_accumulate,
+            divide, lift,    add_small,     pack,    unpack,   centred_binomial,  ternary};
   }
 
  private:
@@ -101,7 +101,8 @@ class Loops {
           for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
             BLINDFL_UNROLL
             for (std::size_t r = 0; r < half; ++r) {
-              Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w[(std::size_t{1} << s) - 1 + h], c);
+              Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half],
+                                       w[(std::size_t{1} << s) - 1 + h], c);
             }
           }
         }
@@ -142,7 +143,8 @@ class Loops {
           for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
             BLINDFL_UNROLL
             for (std::size_t r = 0; r < half; ++r) {
-              Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w[(std::size_t{1} << s) - 1 + h], c);
+              Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half],
+                                       w[(std::size_t{1} << s) - 1 + h], c);
             }
           }
         }
@@ -405,12 +407,14 @@ class Loops {
     return static_cast<std::uint64_t>(x) + (static_cast<std::uint64_t>(x >> 63) & q);
   }
 
-  static void lift(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n, const Modulus& modulus) {
+  static void lift(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n,
+                   const Modulus& modulus) {
     const std::uint64_t q = modulus.value();
     for (std::size_t i = 0; i < n; ++i) out[i] = lifted(small[i], q);
   }
 
-  static void add_small(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n, const Modulus& modulus) {
+  static void add_small(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n,
+                        const Modulus& modulus) {
     const std::uint64_t q = modulus.value();
     for (std::size_t i = 0; i < n; ++i) out[i] = reduced_once(out[i] + lifted(small[i], q), q);
   }

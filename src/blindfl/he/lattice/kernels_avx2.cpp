@@ -49,9 +49,7 @@ struct Avx2Lanes {
     return _mm256_sub_pd(_mm256_castsi256_pd(_mm256_or_si256(x, _mm256_castpd_si256(magic()))), magic());
   }
   static Value broadcast(std::uint64_t x) { return _mm256_set1_pd(static_cast<double>(x)); }
-  static Value load(const std::uint64_t* p) {
-    return to_real(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p)));
-  }
+  static Value load(const std::uint64_t* p) { return to_real(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(p))); }
   static void store(std::uint64_t* p, Value x) {
     const __m256i bits = _mm256_castpd_si256(_mm256_add_pd(x, magic()));
     _mm256_storeu_si256(reinterpret_cast<__m256i*>(p), _mm256_xor_si256(bits, _mm256_castpd_si256(magic())));

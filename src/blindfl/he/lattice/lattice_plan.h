@@ -12,10 +12,12 @@
 
 // Formats, little-endian:
 //
-//   operand: key id (16), seed (32), then tile after tile (inner tiles of the first column tile first): for each modulus
+//   operand: key id (16), seed (32), then tile after tile (inner tiles of the first column tile first): for each
+//   modulus
 //            the transformed first component, packed. The second component is uniform: the seed's stream gives, in the
 //            order of tiles and moduli, 32 bytes for each, which are the seed of its residues.
-//   reply:   key id (16), then tile after tile: for each kept modulus the second component, packed; then, row by row, 17
+//   reply:   key id (16), then tile after tile: for each kept modulus the second component, packed; then, row by row,
+//   17
 //            bytes for each result: the first component as a fraction of the modulus. Row tiles come in groups of
 //            kRowGroup; in a group all row tiles of the first column tile come first.
 

@@ -9,7 +9,8 @@ namespace {
 
 constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
-/// Cuts a value into balanced digits of `limb_bits` bits: each in [-2^(bits-1), 2^(bits-1)], the last one larger by one.
+/// Cuts a value into balanced digits of `limb_bits` bits: each in [-2^(bits-1), 2^(bits-1)], the last one larger by
+/// one.
 template <class F>
 void for_each_limb(std::int64_t value, const Tiling& t, F&& f) {
   if (t.limbs == 1) {
@@ -88,9 +89,10 @@ std::size_t LeftOperand::used_slots(std::size_t row_tile) const {
 void LeftOperand::find_tiles(std::size_t row_tile, const IntMatrix& x) {
   auto& slots = slots_[row_tile];
   slots.assign(tiling_.inner_tiles, x.kind() == IntMatrix::Kind::kDense ? 0 : kNoSlot);
-  if (x.kind() != IntMatrix::Kind::kDense) for_each_entry(x, row_tile, [&](std::size_t /*row*/, std::size_t c, std::int64_t /*value*/) {
-    for (std::size_t limb = 0; limb < tiling_.limbs; ++limb) slots[places_[c * tiling_.limbs + limb].tile] = 0;
-  });
+  if (x.kind() != IntMatrix::Kind::kDense)
+    for_each_entry(x, row_tile, [&](std::size_t /*row*/, std::size_t c, std::int64_t /*value*/) {
+      for (std::size_t limb = 0; limb < tiling_.limbs; ++limb) slots[places_[c * tiling_.limbs + limb].tile] = 0;
+    });
   auto& runs = runs_[row_tile];
   std::uint32_t next = 0;
   for (std::size_t tile = 0; tile < slots.size(); ++tile) {

@@ -47,7 +47,8 @@ class LeftOperand {
   [[nodiscard]] std::size_t offset(std::size_t modulus, std::size_t block, std::size_t slot) const {
     return ((modulus * blocks_ + block) * all_slots_ + slot) * stride_;
   }
-  /// Runs f(row of the tile, column, value) for each entry of a row of tiles. Row tiles are counted from the first here.
+  /// Runs f(row of the tile, column, value) for each entry of a row of tiles. Row tiles are counted from the first
+  /// here.
   template <class F>
   void for_each_entry(const IntMatrix& x, std::size_t row_tile, F&& f) const;
   [[nodiscard]] std::size_t used_slots(std::size_t row_tile) const;

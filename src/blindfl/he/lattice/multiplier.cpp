@@ -131,8 +131,7 @@ std::vector<LatticeMultiplier::Randomizer> LatticeMultiplier::take_randomizers(s
 // For each row tile, a fresh encryption of zero, (b u, a u), plus the sum of its tiles' products, as coefficients.
 // Fresh for every reply: without it, the key's owner would solve for the private matrix.
 LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, const LatticeOperand& right,
-                                                       std::size_t col_tile,
-                                                       const std::vector<Randomizer>& randomizers,
+                                                       std::size_t col_tile, const std::vector<Randomizer>& randomizers,
                                                        ThreadPool& pool) const {
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
@@ -186,8 +185,8 @@ void LatticeMultiplier::add_error(Reply reply, Random& random) const {
 
 // The first component where results stand, as fractions of q, with masks and flooding added exactly: what is rounded
 // off later depends on nothing but their sum.
-void LatticeMultiplier::mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area,
-                                     Random& random, ShareMatrix& share, std::span<Fraction> results) const {
+void LatticeMultiplier::mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random,
+                                     ShareMatrix& share, std::span<Fraction> results) const {
   const auto& moduli = params_->moduli();
   SecretVector<UInt128> drawn(2 * area.size());
   random.fill_integers(std::span(drawn));
@@ -269,8 +268,7 @@ ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntM
         }
       });
       for (std::size_t r = 0; r < count; ++r) {
-        const std::size_t bytes =
-            p.reply_tile_bytes() + LatticePlan::kResultBytes * p.area(first + r, col_tile).size();
+        const std::size_t bytes = p.reply_tile_bytes() + LatticePlan::kResultBytes * p.area(first + r, col_tile).size();
         out.write(std::as_bytes(finished.subspan(r * tile_words, tile_words)).first(bytes));
       }
     }

@@ -82,8 +82,8 @@ class LatticeMultiplier final : public Multiplier {
   [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t col_tile,
                                  const std::vector<Randomizer>& randomizers, ThreadPool& pool) const;
   void add_error(Reply reply, Random& random) const;
-  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random,
-                    ShareMatrix& share, std::span<Fraction> results) const;
+  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random, ShareMatrix& share,
+                    std::span<Fraction> results) const;
   void write_tile(Reply reply, std::span<const Fraction> results, const LatticePlan& plan,
                   std::span<std::uint64_t> out) const;
 

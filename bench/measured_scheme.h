@@ -1,0 +1,145 @@
+#pragma once
+
+#include <ctime>
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "blindfl/he/scheme.h"
+
+namespace blindfl::bench {
+
+/// This thread's processor time in seconds: waiting does not count, other processes hardly.
+inline double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+/// Adds up the processor time that a scheme takes, without what its sources and sinks take: those are the link.
+class ProductClock {
+ public:
+  class Running {
+   public:
+    explicit Running(ProductClock& clock) : clock_(clock) {}
+    Running(const Running&) = delete;
+    Running& operator=(const Running&) = delete;
+    ~Running() { clock_.total_ += static_cast<std::int64_t>((cpu_seconds() - start_ - elsewhere_) * 1e9); }
+    void leave() { left_ = cpu_seconds(); }
+    void come_back() { elsewhere_ += cpu_seconds() - left_; }
+
+   private:
+    ProductClock& clock_;
+    double start_ = cpu_seconds();
+    double left_ = 0;
+    double elsewhere_ = 0;
+  };
+  [[nodiscard]] double seconds() const { return static_cast<double>(total_) * 1e-9; }
+
+ private:
+  std::atomic<std::int64_t> total_ = 0;
+};
+
+class MeasuredSink final : public ByteSink {
+ public:
+  MeasuredSink(ByteSink& inner, ProductClock::Running& running) : inner_(inner), running_(running) {}
+  void write(ByteView bytes) override {
+    running_.leave();
+    inner_.write(bytes);
+    running_.come_back();
+  }
+
+ private:
+  ByteSink& inner_;
+  ProductClock::Running& running_;
+};
+
+class MeasuredSource final : public ByteSource {
+ public:
+  MeasuredSource(ByteSource& inner, ProductClock::Running& running) : inner_(inner), running_(running) {}
+  void read(std::span<std::byte> out) override {
+    running_.leave();
+    inner_.read(out);
+    running_.come_back();
+  }
+  [[nodiscard]] std::uint64_t remaining() const override { return inner_.remaining(); }
+
+ private:
+  ByteSource& inner_;
+  ProductClock::Running& running_;
+};
+
+class MeasuredKeyOwner final : public he::KeyOwner {
+ public:
+  MeasuredKeyOwner(std::unique_ptr<he::KeyOwner> inner, ProductClock& clock)
+      : inner_(std::move(inner)), clock_(clock) {}
+  [[nodiscard]] Bytes public_key() const override { return inner_->public_key(); }
+
+ private:
+  void do_encrypt(const he::Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
+                  ByteSink& out) const override {
+    ProductClock::Running running(clock_);
+    MeasuredSink sink(out, running);
+    inner_->encrypt(plan, m, random, pool, sink);
+  }
+  [[nodiscard]] ShareMatrix do_open(const he::Plan& plan, ByteSource& reply, ThreadPool& pool) const override {
+    ProductClock::Running running(clock_);
+    MeasuredSource source(reply, running);
+    return inner_->open(plan, source, pool);
+  }
+  std::unique_ptr<he::KeyOwner> inner_;
+  ProductClock& clock_;
+};
+
+class MeasuredMultiplier final : public he::Multiplier {
+ public:
+  MeasuredMultiplier(std::unique_ptr<he::Multiplier> inner, ProductClock& clock)
+      : inner_(std::move(inner)), clock_(clock) {}
+  void expect(const he::Plan& plan) const override { inner_->expect(plan); }
+  bool prepare() const override {
+    const ProductClock::Running running(clock_);
+    return inner_->prepare();
+  }
+
+ private:
+  [[nodiscard]] std::unique_ptr<const he::Operand> do_load(const he::Plan& plan, ByteSource& in,
+                                                           ThreadPool& pool) const override {
+    ProductClock::Running running(clock_);
+    MeasuredSource source(in, running);
+    return inner_->load(plan, source, pool);
+  }
+  [[nodiscard]] ShareMatrix do_multiply_and_mask(const he::Plan& plan, const IntMatrix& x, const he::Operand& operand,
+                                                 Random& random, ThreadPool& pool, ByteSink& reply) const override {
+    ProductClock::Running running(clock_);
+    MeasuredSink sink(reply, running);
+    return inner_->multiply_and_mask(plan, x, operand, random, pool, sink);
+  }
+  std::unique_ptr<he::Multiplier> inner_;
+  ProductClock& clock_;
+};
+
+/// A scheme whose processor time is measured, over all its keys. With one thread per party it is all there is.
+class MeasuredScheme final : public he::Scheme {
+ public:
+  MeasuredScheme(std::unique_ptr<he::Scheme> inner, ProductClock& clock) : inner_(std::move(inner)), clock_(clock) {}
+  [[nodiscard]] std::string_view name() const override { return inner_->name(); }
+  [[nodiscard]] std::string parameters() const override { return inner_->parameters(); }
+  [[nodiscard]] std::uint64_t public_key_bytes() const override { return inner_->public_key_bytes(); }
+  [[nodiscard]] std::unique_ptr<he::KeyOwner> generate_keys(Random& random) const override {
+    return std::make_unique<MeasuredKeyOwner>(inner_->generate_keys(random), clock_);
+  }
+  [[nodiscard]] std::unique_ptr<he::Multiplier> multiplier(ByteView public_key) const override {
+    return std::make_unique<MeasuredMultiplier>(inner_->multiplier(public_key), clock_);
+  }
+
+ private:
+  [[nodiscard]] std::shared_ptr<const he::Plan> do_plan(const he::ProductSpec& spec) const override {
+    return inner_->plan(spec);
+  }
+  std::unique_ptr<he::Scheme> inner_;
+  ProductClock& clock_;
+};
+
+}  // namespace blindfl::bench
