@@ -1,6 +1,7 @@
 // The private product alone, both parties one after the other in one thread of control: what each of them computes and
 // sends, per scheme, kernels and number of threads. No link, no libtorch.
 
+#include <algorithm>
 #include <charconv>
 #include <iomanip>
 #include <iostream>
@@ -65,6 +66,22 @@ struct Measured {
   std::uint64_t reply_bytes = 0;
 };
 
+/// Writes into the same memory each time, as a link's buffers are.
+class FixedSink final : public blindfl::ByteSink {
+ public:
+  explicit FixedSink(std::size_t size) : bytes_(size) {}
+  void write(blindfl::ByteView bytes) override {
+    std::copy(bytes.begin(), bytes.end(), bytes_.begin() + static_cast<std::ptrdiff_t>(used_));
+    used_ += bytes.size();
+  }
+  void restart() { used_ = 0; }
+  [[nodiscard]] blindfl::ByteView bytes() const { return blindfl::ByteView(bytes_).first(used_); }
+
+ private:
+  blindfl::Bytes bytes_;
+  std::size_t used_ = 0;
+};
+
 blindfl::IntMatrix random_left(std::size_t rows, std::size_t cols, int bits, blindfl::Random& random) {
   const std::int64_t bound = std::int64_t{1} << bits;
   std::vector<std::int64_t> values(rows * cols);
@@ -90,8 +107,11 @@ Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std:
   blindfl::bench::Stopwatch prepare;
   blindfl::bench::Stopwatch multiply;
   blindfl::bench::Stopwatch open;
+  FixedSink operand_bytes(plan->operand_bytes());
+  FixedSink reply(plan->reply_bytes());
   for (std::size_t i = 0; i < options.repeat; ++i) {
-    blindfl::BufferSink operand_bytes(plan->operand_bytes());
+    operand_bytes.restart();
+    reply.restart();
     encrypt.restart();
     owner->encrypt(*plan, m, random, pool, operand_bytes);
     encrypt.lap();
@@ -99,7 +119,6 @@ Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std:
     load.restart();
     const auto operand = multiplier->load(*plan, operand_in, pool);
     load.lap();
-    blindfl::BufferSink reply(plan->reply_bytes());
     prepare.restart();
     while (multiplier->prepare()) {
     }

@@ -8,6 +8,7 @@
 #include "blindfl/base/error.h"
 
 #if defined(__x86_64__)
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
@@ -66,8 +67,13 @@ __attribute__((target("aes,sse4.1"))) inline void expand_pair(__m128i* keys, std
 class VaesCtr final : public AesCtr {
  public:
   static bool supported() {
+    // Not every compiler can be asked for VAES by name: leaf 7, ECX, bit 9.
+    unsigned a = 0;
+    unsigned b = 0;
+    unsigned c = 0;
+    unsigned d = 0;
     return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-           __builtin_cpu_supports("vaes") != 0;
+           __get_cpuid_count(7, 0, &a, &b, &c, &d) != 0 && (c >> 9 & 1U) != 0;
   }
 
   __attribute__((target("aes,sse4.1"))) explicit VaesCtr(std::span<const std::byte, kKeyBytes> key) {

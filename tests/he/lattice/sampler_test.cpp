@@ -15,7 +15,7 @@ namespace {
 
 TEST(Sampler, TernarySecretsAreBalanced) {
   Random random;
-  std::vector<std::int64_t> values(30 * 1024);
+  std::vector<std::int64_t> values(30720);
   std::vector<std::uint64_t> words(values.size());
   sample_ternary(portable_kernels(), random, values, words);
   std::map<std::int64_t, int> counts;
@@ -27,7 +27,7 @@ TEST(Sampler, TernarySecretsAreBalanced) {
 
 TEST(Sampler, ErrorsAreCentredBoundedAndOfTheRightDeviation) {
   Random random;
-  std::vector<std::int64_t> values(40 * 1024);
+  std::vector<std::int64_t> values(40960);
   std::vector<std::uint64_t> words(values.size());
   sample_error(portable_kernels(), random, values, words);
   double sum = 0;

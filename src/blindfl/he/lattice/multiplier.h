@@ -13,8 +13,8 @@
 
 namespace blindfl::he::lattice {
 
-/// The encrypted matrix, block-major: for each modulus, block of 64 positions, column tile and component, the tiles' 64
-/// values one after the other, so that an inner product reads memory in order.
+/// The encrypted matrix, block-major: for each modulus, column tile and component, and each block of 64 positions, the
+/// tiles' 64 values one after the other, so that inner products read memory in order.
 struct LatticeOperand final : Operand {
   LatticeOperand(const Params& params, const Tiling& t, std::shared_ptr<ScratchPool> memory)
       : layout(t.operand_layout()),
@@ -22,14 +22,14 @@ struct LatticeOperand final : Operand {
         col_tiles(t.col_tiles),
         blocks(params.degree() / kBlock),
         pool(std::move(memory)),
-        lease(pool->lease(params.moduli().size() * blocks * block_stride())),
-        values(lease.take(params.moduli().size() * blocks * block_stride())) {}
+        lease(pool->lease(offset(params.moduli().size(), 0, 0, 0))),
+        values(lease.take(offset(params.moduli().size(), 0, 0, 0))) {}
 
   [[nodiscard]] std::size_t offset(std::size_t modulus, std::size_t block, std::size_t col_tile,
                                    std::size_t component) const {
-    return (modulus * blocks + block) * block_stride() + (col_tile * 2 + component) * inner_tiles * kBlock;
+    return (((modulus * col_tiles + col_tile) * 2 + component) * blocks + block) * block_stride();
   }
-  [[nodiscard]] std::size_t block_stride() const { return col_tiles * 2 * inner_tiles * kBlock; }
+  [[nodiscard]] std::size_t block_stride() const { return inner_tiles * kBlock; }
 
   std::string layout;
   std::size_t inner_tiles;

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "blindfl/net/channel.h"
+#include "blindfl/net/identity.h"
+
+namespace blindfl::net {
+
+/// Who this party is and whom it talks to. Both certificates must be the very ones that the other side has pinned.
+struct TlsOptions {
+  Identity identity;
+  std::string peer_certificate;
+};
+
+struct GrpcOptions {
+  enum class Role { kListen, kDial };
+  Role role = Role::kDial;
+  /// host:port; for a listener, the interface to listen on, and port 0 for any that is free.
+  std::string address;
+  /// Mutual TLS 1.3. Nothing: in the clear, without knowing who the peer is; for a link that something else protects.
+  std::optional<TlsOptions> tls;
+  /// How long a lost or missing link may stay away before it is an error.
+  std::chrono::milliseconds patience = std::chrono::minutes(5);
+  /// A link that is silent for this long is asked whether it still is one, and has as long again to answer.
+  std::chrono::milliseconds keepalive = std::chrono::seconds(5);
+  /// Bytes that may be under way each way; also what a party keeps to send again after a cut.
+  std::uint64_t window = std::uint64_t{16} << 20;
+};
+
+/// A link to a peer on another machine: one gRPC stream in both directions, mutual TLS 1.3, peers pinned by
+/// certificate. A cut link is dialled again until `patience` is over; nothing is lost or doubled by it. Computing and
+/// sending overlap.
+class GrpcChannel final : public Channel {
+ public:
+  /// Begins to listen or to dial. Messages may be sent at once; they wait.
+  /// Throws ConfigError if certificates or address are unusable, TransportError if the port is taken.
+  explicit GrpcChannel(const GrpcOptions& options);
+  GrpcChannel(const GrpcChannel&) = delete;
+  GrpcChannel& operator=(const GrpcChannel&) = delete;
+  /// Waits a few seconds for the peer to have received everything.
+  ~GrpcChannel() override;
+
+  void write_raw(ByteView bytes) override;
+  void read_raw(std::span<std::byte> out) override;
+  [[nodiscard]] bool has_arrived() const override;
+  [[nodiscard]] std::uint64_t send_capacity() const override;
+
+  /// Waits until the two sides have met.
+  /// Throws TransportError, with the reason, if they do not within `patience`, or sooner where waiting cannot help: the
+  /// peer's certificate is another, or has expired. So do `send` and `receive`.
+  void wait_for_peer();
+  /// The port that a listener listens on.
+  [[nodiscard]] int port() const;
+
+  /// Tells the peer that this side's user stopped it. Any thread.
+  void interrupt();
+  /// How often the link was made again.
+  [[nodiscard]] std::uint64_t reconnects() const;
+
+ private:
+  void do_close() override;
+
+  class Link;
+  std::unique_ptr<Link> link_;
+};
+
+}  // namespace blindfl::net
