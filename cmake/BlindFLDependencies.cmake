@@ -13,3 +13,15 @@ if(NOT TARGET blindfl_torch)
     target_compile_options(blindfl_torch INTERFACE "SHELL:-include ${CMAKE_CURRENT_LIST_DIR}/torch_with_clang.h")
   endif()
 endif()
+
+# gRPC without protobuf: packets are bytes. Debian's CMake files for it ask for the protobuf compiler all the same, so it
+# is found by its libraries.
+if(NOT TARGET blindfl_grpc)
+  find_path(GRPC_INCLUDE_DIR grpcpp/grpcpp.h REQUIRED)
+  add_library(blindfl_grpc INTERFACE IMPORTED)
+  target_include_directories(blindfl_grpc SYSTEM INTERFACE ${GRPC_INCLUDE_DIR})
+  foreach(library grpc++ grpc gpr absl_synchronization)
+    find_library(GRPC_LIBRARY_${library} ${library} REQUIRED)
+    target_link_libraries(blindfl_grpc INTERFACE ${GRPC_LIBRARY_${library}})
+  endforeach()
+endif()

@@ -11,6 +11,10 @@ namespace blindfl::net {
 
 namespace {
 
+/// A packet that is not whole is lost with its connection: on a line that is cut again and again, small ones get
+/// through.
+constexpr std::size_t kFirstPacket = std::size_t{1} << 14;
+
 ResumableStream::Part whole(Bytes bytes) {
   const std::size_t size = bytes.size();
   return {std::make_shared<const Bytes>(std::move(bytes)), 0, size};
@@ -139,11 +143,11 @@ void ResumableStream::connected(const HelloPacket& peer) {
     sent_ = peer.received;
     credited_ = 0;  // the last credit may be lost: tell again
     bye_sent_ = false;
+    packet_limit_ = kFirstPacket;
     connected_ = true;
     ++connections_;
   }
   changed_.notify_all();
-  wake_();
 }
 
 void ResumableStream::disconnected() {
@@ -183,7 +187,6 @@ void ResumableStream::deliver(LinkPacket packet) {
     }
   }
   changed_.notify_all();
-  wake_();
 }
 
 std::vector<ResumableStream::Part> ResumableStream::data_parts() {
@@ -191,7 +194,8 @@ std::vector<ResumableStream::Part> ResumableStream::data_parts() {
   std::size_t size = 0;
   auto kept = std::ranges::partition_point(kept_, [this](const Kept& k) { return k.begin + k.piece->size() <= sent_; });
   // What waits goes in one packet, up to its largest size: many small writes cost little more than one.
-  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(kLargestData, forgotten_ + peer_window_ - sent_));
+  const auto room = static_cast<std::size_t>(std::min<std::uint64_t>(packet_limit_, forgotten_ + peer_window_ - sent_));
+  packet_limit_ = std::min(kLargestData, 2 * packet_limit_);
   for (; kept != kept_.end() && size < room; ++kept) {
     const auto begin = static_cast<std::size_t>(sent_ + size - kept->begin);
     const std::size_t end = std::min(kept->piece->size(), begin + room - size);

@@ -28,7 +28,7 @@ class ResumableStream {
     std::uint64_t window = std::uint64_t{16} << 20;
   };
 
-  /// `wake` is called, without any lock held, whenever `next_packets` may have something new.
+  /// `wake` is called by the user's side, without any lock held, whenever `next_packet` may have something new.
   ResumableStream(const Options& options, std::function<void()> wake);
 
   // ---- the user's side
@@ -49,7 +49,7 @@ class ResumableStream {
 
   /// What to say first on a new connection; `yours` is zeros until the peer's nonce is known.
   [[nodiscard]] HelloPacket hello() const;
-  /// The peer's first packet on a new connection: from here on `next_packets` continues where the peer stopped.
+  /// The peer's first packet on a new connection: from here on `next_packet` continues where the peer stopped.
   /// Throws ProtocolError if it cannot be a continuation of this stream; TransportError if the peer was restarted.
   void connected(const HelloPacket& peer);
   /// The connection is lost; another may come.
@@ -104,6 +104,7 @@ class ResumableStream {
   std::uint64_t sent_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t peer_window_ = 0;
+  std::size_t packet_limit_ = 0;  ///< of the next packet: grows while a connection lasts
 
   // Positions in what it receives: arrived, read by the user, told the peer.
   std::deque<DataPacket> arrived_;

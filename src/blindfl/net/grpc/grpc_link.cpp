@@ -323,7 +323,7 @@ void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
     drop(old);
   }
   current_ = &call;
-  back_off_ = kFirstBackOff;
+  back_off_ = {};  // a link that has just worked is worth an immediate try
   last_error_.clear();
   if (dials_) return;
   call.said_hello = true;
@@ -355,8 +355,8 @@ void GrpcChannel::Link::handle_status(Call& call) {
     stream_.fail("the peer refuses this link: " + last_error_);
   }
   if (const std::string why = refusals_->last(); !why.empty()) stream_.fail(why);
-  back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
   retry_at_ = Clock::now() + back_off_;
+  back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
 }
 
 void GrpcChannel::Link::begin_read(Call& call) {
@@ -400,7 +400,8 @@ std::string GrpcChannel::Link::why_no_link() const {
   if (!last_error_.empty()) {
     text += last_error_;
     // What a dialer sees of a listener that does not like its certificate.
-    if (options_.tls && last_error_ == "Socket closed") text += " (does the peer have this party's certificate?)";
+    if (options_.tls && last_error_.ends_with("Socket closed"))
+      text += " (does the peer have this party's certificate?)";
   } else if (!refused.empty()) {
     text += "someone called and was refused: " + refused;
   } else if (stream_.connections() > 0) {

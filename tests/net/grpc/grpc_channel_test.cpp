@@ -1,0 +1,270 @@
+#include "blindfl/net/grpc/grpc_channel.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <future>
+#include <thread>
+
+#include "blindfl/base/error.h"
+#include "testing/fault_proxy.h"
+#include "testing/links.h"
+#include "testing/thrown.h"
+
+namespace blindfl::net {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+using testing::message_of;
+using testing::tls_options;
+using Role = GrpcOptions::Role;
+using Clock = std::chrono::steady_clock;
+
+const Message kMessage{Step::kForwardOperand, 3, 5};
+const Bytes kPayload(5, std::byte{42});
+
+Bytes pattern(std::size_t size, unsigned seed) {
+  Bytes bytes(size);
+  for (std::size_t i = 0; i < size; ++i) bytes[i] = static_cast<std::byte>((i + seed) * 2654435761U >> 11);
+  return bytes;
+}
+
+std::string at(int port) {
+  return "127.0.0.1:" + std::to_string(port);
+}
+
+void expect_works(Channel& a, Channel& b) {
+  a.send(kMessage, kPayload);
+  b.send(kMessage, kPayload);
+  EXPECT_EQ(b.receive(kMessage), kPayload);
+  EXPECT_EQ(a.receive(kMessage), kPayload);
+}
+
+/// Sends and receives `count` messages of random sizes at the same time, and checks every byte.
+void exchange(Channel& channel, std::size_t count, std::uint64_t seed, std::size_t largest) {
+  const auto size_of = [=](std::size_t i) { return SeededRandom(seed, i).below(largest); };
+  auto sending = std::async(std::launch::async, [&] {
+    for (std::size_t i = 0; i < count; ++i) {
+      const Bytes bytes = pattern(size_of(i), static_cast<unsigned>(i));
+      channel.send({Step::kForwardOperand, static_cast<std::uint32_t>(i), bytes.size()}, bytes);
+    }
+  });
+  for (std::size_t i = 0; i < count; ++i) {
+    const Message expected{Step::kForwardOperand, static_cast<std::uint32_t>(i), size_of(i)};
+    ASSERT_EQ(channel.receive(expected), pattern(expected.size, static_cast<unsigned>(i))) << "message " << i;
+  }
+  sending.get();
+}
+
+void exchange_both(Channel& a, Channel& b, std::size_t count, std::size_t largest) {
+  auto other = std::async(std::launch::async, [&] { exchange(b, count, 9, largest); });
+  exchange(a, count, 9, largest);
+  other.get();
+}
+
+TEST(GrpcChannel, CarriesMessagesOverMutualTls) {
+  const auto [a, b] = testing::make_tls_channels();
+  expect_works(*a, *b);
+  EXPECT_EQ(a->reconnects(), 0U);
+  exchange_both(*a, *b, 200, 100000);
+}
+
+TEST(GrpcChannel, CarriesMessagesLargerThanItsWindow) {
+  const auto [a, b] = testing::make_tls_channels();
+  const Message large{Step::kForwardOperand, 0, 50'000'000};
+  ASSERT_GT(large.size, a->send_capacity());
+  auto sent = std::async(std::launch::async, [&] { a->send(large, pattern(large.size, 1)); });
+  auto back = std::async(std::launch::async, [&] { b->send(large, pattern(large.size, 2)); });
+  auto received = std::async(std::launch::async, [&] { return a->receive(large); });
+  EXPECT_EQ(b->receive(large), pattern(large.size, 1));
+  EXPECT_EQ(received.get(), pattern(large.size, 2));
+}
+
+TEST(GrpcChannel, MayBeDialledBeforeAnyoneListens) {
+  // A port that is free now.
+  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+  GrpcChannel dialer(tls_options(Role::kDial, at(port)));
+  dialer.send(kMessage, kPayload);  // waits in the window
+  std::this_thread::sleep_for(milliseconds(300));
+  GrpcChannel listener(tls_options(Role::kListen, at(port)));
+  EXPECT_EQ(listener.receive(kMessage), kPayload);
+}
+
+TEST(GrpcChannel, SaysThatNobodyListens) {
+  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+  GrpcOptions options = tls_options(Role::kDial, at(port));
+  options.patience = milliseconds(700);
+  GrpcChannel dialer(options);
+  const auto begin = Clock::now();
+  EXPECT_THAT(message_of<TransportError>([&] { dialer.wait_for_peer(); }), HasSubstr("Connection refused"));
+  EXPECT_LT(Clock::now() - begin, seconds(5));
+  EXPECT_THROW((void)dialer.receive(kMessage), TransportError);
+}
+
+TEST(GrpcChannel, SaysThatNobodyCalled) {
+  GrpcOptions options = tls_options(Role::kListen, "127.0.0.1:0");
+  options.patience = milliseconds(500);
+  GrpcChannel listener(options);
+  EXPECT_THAT(message_of<TransportError>([&] { listener.wait_for_peer(); }), HasSubstr("nobody called"));
+}
+
+TEST(GrpcChannel, SaysThatThePortIsTaken) {
+  const GrpcChannel first(tls_options(Role::kListen, "127.0.0.1:0"));
+  EXPECT_THAT(message_of<TransportError>([&] { GrpcChannel(tls_options(Role::kListen, at(first.port()))); }),
+              HasSubstr("is the port taken"));
+}
+
+TEST(GrpcChannel, RefusesAListenerWithAnotherCertificateAtOnceAndSaysSo) {
+  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
+  options.tls->peer_certificate = generate_identity("other", 30).certificate;
+  GrpcChannel dialer(options);
+  const auto begin = Clock::now();
+  EXPECT_THAT(message_of<TransportError>([&] { dialer.wait_for_peer(); }), HasSubstr("is not the expected one"));
+  EXPECT_LT(Clock::now() - begin, seconds(5)) << "waiting would not help";
+}
+
+TEST(GrpcChannel, RefusesAStrangerAndStillServesItsPeer) {
+  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
+  options.tls->identity = generate_identity("stranger", 30);
+  options.patience = milliseconds(1000);
+  {
+    GrpcChannel stranger(options);
+    EXPECT_THAT(message_of<TransportError>([&] { stranger.wait_for_peer(); }),
+                HasSubstr("does the peer have this party's certificate"));
+  }
+  GrpcChannel dialer(tls_options(Role::kDial, at(listener.port())));
+  expect_works(listener, dialer);
+}
+
+TEST(GrpcChannel, RefusesItsOwnCertificateAsThePeers) {
+  GrpcOptions options = tls_options(Role::kListen, "127.0.0.1:0");
+  options.tls->peer_certificate = options.tls->identity.certificate;
+  EXPECT_THROW(GrpcChannel{options}, ConfigError);
+}
+
+TEST(GrpcChannel, WorksInTheClearOnlyIfBothSaySo) {
+  GrpcOptions open = tls_options(Role::kListen, "127.0.0.1:0");
+  open.tls.reset();
+  GrpcChannel listener(open);
+  {
+    GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
+    options.patience = milliseconds(700);
+    GrpcChannel careful(options);
+    EXPECT_THROW(careful.wait_for_peer(), TransportError);
+  }
+  open.role = Role::kDial;
+  open.address = at(listener.port());
+  GrpcChannel dialer(open);
+  expect_works(listener, dialer);
+}
+
+TEST(GrpcChannel, TellsThePeerWhyItEnds) {
+  const auto [a, b] = testing::make_tls_channels();
+  a->interrupt();
+  EXPECT_THAT(message_of<TransportError>([&, &peer = *b] { (void)peer.receive(kMessage); }), HasSubstr("interrupted"));
+
+  const auto [c, d] = testing::make_tls_channels();
+  c->send(kMessage, kPayload);
+  EXPECT_THROW(c->send(kMessage, [](ByteSink&) { throw std::runtime_error("bad luck"); }), std::runtime_error);
+  EXPECT_EQ(d->receive(kMessage), kPayload) << "what was sent before still arrives";
+  EXPECT_THAT(message_of<TransportError>([&, &peer = *d] { (void)peer.receive(kMessage); }),
+              HasSubstr("stopped after an error"));
+}
+
+TEST(GrpcChannel, DeliversWhatWasSentBeforeItIsDestroyed) {
+  auto [a, b] = testing::make_tls_channels();
+  const Message large{Step::kForwardOperand, 0, 10'000'000};
+  a->send(large, pattern(large.size, 4));
+  auto gone = std::async(std::launch::async, [&] { a.reset(); });
+  EXPECT_EQ(b->receive(large), pattern(large.size, 4));
+  gone.get();
+  EXPECT_THROW((void)b->receive(kMessage), TransportError);
+}
+
+/// A listener, a dialer and a network between them that misbehaves.
+class FaultyLink : public ::testing::Test {
+ protected:
+  GrpcOptions options(Role role, const std::string& address) const {
+    GrpcOptions options = tls_options(role, address);
+    options.keepalive = milliseconds(1000);
+    options.patience = seconds(30);
+    return options;
+  }
+  GrpcChannel listener_{options(Role::kListen, "127.0.0.1:0")};
+  testing::FaultProxy network_{listener_.port(), 5};
+};
+
+TEST_F(FaultyLink, LosesNothingThroughHundredsOfCuts) {
+  network_.cut_every(200'000);
+  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  exchange_both(listener_, dialer, 500, 120'000);
+  EXPECT_GE(network_.cuts(), 100);
+  EXPECT_GE(dialer.reconnects(), 100U);
+}
+
+TEST_F(FaultyLink, SurvivesDelayAndThrottling) {
+  network_.delay(milliseconds(20));
+  network_.throttle(20'000'000);
+  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  exchange_both(listener_, dialer, 60, 200'000);
+  EXPECT_EQ(dialer.reconnects(), 0U);
+}
+
+TEST_F(FaultyLink, NeverLetsAGarbledByteThrough) {
+  network_.garble_after(300'000);
+  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  exchange_both(listener_, dialer, 100, 60'000);
+  EXPECT_GE(dialer.reconnects(), 3U) << "TLS notices and ends each connection";
+}
+
+TEST_F(FaultyLink, NoticesASilentLinkAndComesBackWhenItDoes) {
+  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  expect_works(listener_, dialer);
+  network_.hold(true);
+  dialer.send(kMessage, kPayload);
+  std::this_thread::sleep_for(seconds(4));
+  network_.hold(false);
+  EXPECT_EQ(listener_.receive(kMessage), kPayload);
+  expect_works(listener_, dialer);
+}
+
+TEST_F(FaultyLink, IsAnErrorAtBothEndsWhenPatienceIsOver) {
+  GrpcOptions impatient = options(Role::kListen, "127.0.0.1:0");
+  impatient.patience = seconds(2);
+  GrpcChannel listener(impatient);
+  testing::FaultProxy network(listener.port());
+  impatient.role = Role::kDial;
+  impatient.address = network.address();
+  impatient.tls = tls_options(Role::kDial, "").tls;
+  GrpcChannel dialer(impatient);
+  expect_works(listener, dialer);
+  network.refuse(true);
+  network.cut();
+  const auto begin = Clock::now();
+  EXPECT_THAT(message_of<TransportError>([&] { (void)dialer.receive(kMessage); }), HasSubstr("no link to the peer"));
+  EXPECT_THAT(message_of<TransportError>([&] { (void)listener.receive(kMessage); }), HasSubstr("did not come back"));
+  EXPECT_LT(Clock::now() - begin, seconds(10));
+}
+
+TEST_F(FaultyLink, RefusesAPeerThatWasRestarted) {
+  auto dialer = std::make_unique<GrpcChannel>(options(Role::kDial, network_.address()));
+  expect_works(listener_, *dialer);
+  // As if killed: the listener never hears a goodbye.
+  network_.refuse(true);
+  network_.cut();
+  std::this_thread::sleep_for(milliseconds(200));
+  network_.refuse(false);
+  auto ending = std::async(std::launch::async, [&] { dialer.reset(); });
+  GrpcChannel restarted(options(Role::kDial, at(listener_.port())));
+  EXPECT_THAT(message_of<TransportError>([&] { (void)listener_.receive(kMessage); }),
+              AnyOf(HasSubstr("restarted"), HasSubstr("closed the link")));
+  ending.get();
+}
+
+}  // namespace
+}  // namespace blindfl::net

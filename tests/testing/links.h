@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/memory_channel.h"
+
+namespace blindfl::testing {
+
+using Channels = std::pair<std::unique_ptr<net::Channel>, std::unique_ptr<net::Channel>>;
+
+/// The two parties' identities, made once per process.
+inline const net::Identity& identity(bool first) {
+  static const net::Identity kFirst = net::generate_identity("first", 30);
+  static const net::Identity kSecond = net::generate_identity("second", 30);
+  return first ? kFirst : kSecond;
+}
+
+inline net::GrpcOptions tls_options(net::GrpcOptions::Role role, const std::string& address) {
+  const bool listens = role == net::GrpcOptions::Role::kListen;
+  net::GrpcOptions options;
+  options.role = role;
+  options.address = address;
+  options.tls = net::TlsOptions{identity(listens), identity(!listens).certificate};
+  options.patience = std::chrono::seconds(20);
+  return options;
+}
+
+/// Two ends of a real link over loopback, with TLS and certificates. The first end listens.
+inline std::pair<std::unique_ptr<net::GrpcChannel>, std::unique_ptr<net::GrpcChannel>> make_tls_channels() {
+  auto listener = std::make_unique<net::GrpcChannel>(tls_options(net::GrpcOptions::Role::kListen, "127.0.0.1:0"));
+  auto dialer = std::make_unique<net::GrpcChannel>(
+      tls_options(net::GrpcOptions::Role::kDial, "127.0.0.1:" + std::to_string(listener->port())));
+  dialer->wait_for_peer();
+  listener->wait_for_peer();
+  return {std::move(listener), std::move(dialer)};
+}
+
+/// What two-party tests talk over: memory, or TLS where BLINDFL_TEST_LINK says so.
+inline Channels make_channels() {
+  const char* link = std::getenv("BLINDFL_TEST_LINK");
+  if (link == nullptr || std::string_view(link) != "tls") return net::make_memory_channels();
+  auto channels = make_tls_channels();
+  return {std::move(channels.first), std::move(channels.second)};
+}
+
+}  // namespace blindfl::testing
