@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::app {
+
+/// The command line cannot be understood. Says what to write instead.
+class UsageError : public Error {
+ public:
+  using Error::Error;
+};
+
+/// `--name VALUE`, or a flag. This is the only place that knows it: help, parsing and errors come from here.
+struct Option {
+  enum class Need { kRequired, kOptional };
+
+  std::string_view name;         ///< without the dashes
+  std::string_view placeholder;  ///< what stands for its value in the help, in capitals; empty for a flag
+  std::string_view summary;
+  Need need = Need::kOptional;
+  std::string_view fallback = {};  ///< the value if it is not given; empty for none
+};
+
+class Arguments;
+
+struct Command {
+  std::string_view name;
+  std::string_view summary;
+  std::vector<Option> options;
+  /// Writes results to `out`. A failure is an exception.
+  void (*run)(const Arguments& arguments, std::ostream& out);
+};
+
+/// The options of one call of a command: all of them known, those that are required given.
+class Arguments {
+ public:
+  /// Throws UsageError, naming the option, if `words` do not fit the command.
+  Arguments(const Command& command, std::span<const std::string> words);
+
+  /// Whether an option has a value, its own or its fallback, or a flag was given.
+  [[nodiscard]] bool has(std::string_view option) const;
+  /// Throws UsageError if the option has no value or an empty one; so does `integer()`, or if it is out of range.
+  [[nodiscard]] const std::string& text(std::string_view option) const;
+  [[nodiscard]] std::int64_t integer(std::string_view option, std::int64_t lowest, std::int64_t highest) const;
+
+ private:
+  std::map<std::string, std::string, std::less<>> values_;
+};
+
+/// Whether the words ask for help. They need not fit the command otherwise.
+[[nodiscard]] bool asks_for_help(std::span<const std::string> words);
+
+/// What `blindfl --help` and `blindfl <command> --help` print.
+[[nodiscard]] std::string help_of(std::span<const Command> commands);
+[[nodiscard]] std::string help_of(const Command& command);
+
+/// Throws UsageError, with the nearest name there is, if there is no such command.
+[[nodiscard]] const Command& find_command(std::span<const Command> commands, std::string_view name);
+
+}  // namespace blindfl::app

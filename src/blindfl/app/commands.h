@@ -1,0 +1,16 @@
+#pragma once
+
+#include <span>
+
+#include "blindfl/app/command.h"
+
+namespace blindfl::app {
+
+// Each command is a file that defines one of these. A new one is declared here and listed in commands.cpp.
+[[nodiscard]] Command keygen_command();
+[[nodiscard]] Command fingerprint_command();
+
+/// All of them, in the order of the help.
+[[nodiscard]] std::span<const Command> all_commands();
+
+}  // namespace blindfl::app

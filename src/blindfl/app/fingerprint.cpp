@@ -1,0 +1,27 @@
+#include <ostream>
+
+#include "blindfl/app/certificate_text.h"
+#include "blindfl/app/commands.h"
+#include "blindfl/net/identity.h"
+
+namespace blindfl::app {
+
+namespace {
+
+void run_fingerprint(const Arguments& arguments, std::ostream& out) {
+  out << describe_certificate(net::load_certificate(arguments.text("certificate")));
+}
+
+}  // namespace
+
+Command fingerprint_command() {
+  return {.name = "fingerprint",
+          .summary = "shows a certificate's fingerprint, to compare with what its owner reads to you",
+          .options = {{.name = "certificate",
+                       .placeholder = "FILE",
+                       .summary = "the certificate, for instance the one a peer sent",
+                       .need = Option::Need::kRequired}},
+          .run = run_fingerprint};
+}
+
+}  // namespace blindfl::app

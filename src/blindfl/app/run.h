@@ -1,0 +1,22 @@
+#pragma once
+
+#include <iosfwd>
+#include <span>
+#include <string>
+
+#include "blindfl/app/command.h"
+
+namespace blindfl::app {
+
+constexpr int kDone = 0;
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+
+/// The whole program `blindfl`, but for the process: `args` without the program's name. Returns the exit code. Results
+/// and help go to `out`; what went wrong goes to `err`, on a line that begins with `blindfl <command>:`.
+int run(std::span<const std::string> args, std::ostream& out, std::ostream& err);
+
+/// The same, with other commands.
+int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err);
+
+}  // namespace blindfl::app
