@@ -70,7 +70,7 @@ std::optional<std::chrono::sys_seconds> time_of(std::string_view text) {
 /// and compared: there is one way to write a ledger, and one place that knows it.
 class Reader {
  public:
-  explicit Reader(const std::filesystem::path& path);
+  Reader(std::istream& in, const std::string& name) : in_(in) { ledger_.name = name; }
 
   [[nodiscard]] LedgerFile read();
 
@@ -87,26 +87,13 @@ class Reader {
     require<DataError>(condition, ledger_.name, ": line ", line_number_, ": ", parts...);
   }
 
-  std::ifstream file_;
+  std::istream& in_;
   std::array<char, kMaxLedgerLineBytes> buffer_{};
   std::string_view line_;
   std::size_t line_number_ = 0;
   LedgerLines lines_;
   LedgerFile ledger_;
 };
-
-Reader::Reader(const std::filesystem::path& path) {
-  ledger_.name = path.string();
-  std::error_code unreadable;
-  const auto type = std::filesystem::status(path, unreadable).type();
-  require<DataError>(type != std::filesystem::file_type::not_found, ledger_.name,
-                     ": there is no such file; check the path of the ledger");
-  // A pipe could keep the reader waiting for ever.
-  require<DataError>(type == std::filesystem::file_type::regular, ledger_.name,
-                     ": is not a regular file; name a ledger that a party wrote");
-  file_.open(path, std::ios::binary);
-  require<DataError>(file_.is_open(), ledger_.name, ": cannot be opened; check who may read it");
-}
 
 LedgerFile Reader::read() {
   read_head();
@@ -130,17 +117,17 @@ LedgerFile Reader::read() {
 // Goes to the next whole line; false at the end of the file.
 bool Reader::next_line() {
   ++line_number_;
-  file_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
-  require<DataError>(!file_.bad(), ledger_.name, ": reading failed; check the disk and the file");
-  const auto length = static_cast<std::size_t>(file_.gcount());
-  if (file_.eof()) {
+  in_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+  require<DataError>(!in_.bad(), ledger_.name, ": reading failed; check the disk and the file");
+  const auto length = static_cast<std::size_t>(in_.gcount());
+  if (in_.eof()) {
     // A party that was killed may have left half a line, which says nothing; half a line after the end is no accident.
     check(length == 0 || !ledger_.closed,
           "something follows the closing line; the file was changed after it was written");
     ledger_.cut_within_line = length > 0;
     return false;
   }
-  check(!file_.fail(), "is longer than ", kMaxLedgerLineBytes, " bytes; this is not a ledger");
+  check(!in_.fail(), "is longer than ", kMaxLedgerLineBytes, " bytes; this is not a ledger");
   line_ = std::string_view(buffer_.data(), length - 1);
   return true;
 }
@@ -224,7 +211,21 @@ void Reader::check_line(std::string_view made_again) const {
 }  // namespace
 
 LedgerFile read_ledger(const std::filesystem::path& path) {
-  return Reader(path).read();
+  const std::string name = path.string();
+  std::error_code unreadable;
+  const auto type = std::filesystem::status(path, unreadable).type();
+  require<DataError>(type != std::filesystem::file_type::not_found, name,
+                     ": there is no such file; check the path of the ledger");
+  // A pipe could keep the reader waiting for ever.
+  require<DataError>(type == std::filesystem::file_type::regular, name,
+                     ": is not a regular file; name a ledger that a party wrote");
+  std::ifstream file(path, std::ios::binary);
+  require<DataError>(file.is_open(), name, ": cannot be opened; check who may read it");
+  return read_ledger(file, name);
+}
+
+LedgerFile read_ledger(std::istream& in, const std::string& name) {
+  return Reader(in, name).read();
 }
 
 std::vector<StepTotals> audit(const LedgerFile& ledger) {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <istream>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,8 @@ struct LedgerFile {
 /// the chains, the totals. A file without its closing line is not an error; see `LedgerFile::closed`. Cost: memory for
 /// about 40 bytes per message. Throws DataError, naming file and line, if anything else is wrong.
 [[nodiscard]] LedgerFile read_ledger(const std::filesystem::path& path);
+/// The same from a stream, to its end; `name` is what errors call it.
+[[nodiscard]] LedgerFile read_ledger(std::istream& in, const std::string& name);
 
 /// What one step's messages add up to.
 struct StepTotals {
