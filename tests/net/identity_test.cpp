@@ -38,7 +38,7 @@ using ::testing::Not;
 using ::testing::StartsWith;
 using ::testing::ThrowsMessage;
 
-std::string text_of(const SecretVector<char>& key) {
+std::string content_of(const SecretVector<char>& key) {
   return {key.begin(), key.end()};
 }
 
@@ -73,11 +73,11 @@ class IdentityFiles : public ::testing::Test {
   IdentityFiles() {
     ERR_clear_error();
     certificate_path = folder.write("me.crt", me.certificate);
-    key_path = folder.write("me.key", text_of(me.key));
+    key_path = folder.write("me.key", content_of(me.key));
   }
 
   void expect_silent_about_the_key(const std::string& message) const {
-    for (const std::string& line : lines_of(text_of(me.key))) {
+    for (const std::string& line : lines_of(content_of(me.key))) {
       // Every eighth part of a line: half a key is too much as well.
       for (std::size_t at = 0; at + 8 <= line.size() && !line.starts_with("-----"); at += 8) {
         EXPECT_THAT(message, Not(HasSubstr(line.substr(at, 8))));
@@ -202,7 +202,7 @@ TEST_F(IdentityFiles, AreNeverOverwritten) {
   EXPECT_THROW(save_identity(other, absent, absent), ConfigError);
   EXPECT_FALSE(std::filesystem::exists(absent));
   EXPECT_EQ(content_of(certificate_path), me.certificate);
-  EXPECT_EQ(content_of(key_path), text_of(me.key));
+  EXPECT_EQ(content_of(key_path), content_of(me.key));
 }
 
 TEST_F(IdentityFiles, AreNotWrittenThroughLinks) {
@@ -259,7 +259,7 @@ TEST_F(IdentityFiles, AreRefusedIfOthersMayUseTheKey) {
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreNotOnePair) {
   const Identity other = generate_identity("me", 30);
-  const auto others_key = folder.write("other.key", text_of(other.key));
+  const auto others_key = folder.write("other.key", content_of(other.key));
   EXPECT_THAT(refusal<ConfigError>(certificate_path, others_key),
               AllOf(HasSubstr(others_key.string()), HasSubstr(certificate_path.string()), HasSubstr("not the key")));
 }
@@ -313,7 +313,7 @@ TEST_F(IdentityFiles, AreRefusedWhereverTheyAreCutShort) {
   for (std::size_t length = 1; length + 1 < certificate.size(); ++length) {
     (void)refusal<DataError>(folder.write("c", certificate.substr(0, length)));
   }
-  const std::string key = text_of(me.key);
+  const std::string key = content_of(me.key);
   for (std::size_t length = 1; length + 1 < key.size(); ++length) {
     (void)refusal<DataError>(certificate_path, folder.write("k", std::string_view(key).substr(0, length)));
   }
@@ -338,7 +338,7 @@ TEST_F(IdentityFiles, AreRefusedOrToldApartWithAnyCharacterOfTheCertificateChang
 TEST_F(IdentityFiles, AreRefusedOrTheSameWithAnyCharacterOfTheKeyChanged) {
   int refused = 0;
   for (std::size_t at = 0; at < me.key.size(); ++at) {
-    std::string changed = text_of(me.key);
+    std::string changed = content_of(me.key);
     changed[at] = changed[at] == 'B' ? 'C' : 'B';
     try {
       EXPECT_TRUE(same_secret(load_identity(certificate_path, folder.write("k", changed)).key, me.key)) << at;
@@ -352,7 +352,7 @@ TEST_F(IdentityFiles, AreRefusedOrTheSameWithAnyCharacterOfTheKeyChanged) {
 
 TEST_F(IdentityFiles, MayHaveTextAroundThem) {
   const auto certificate = folder.write("c", "Our certificate:\r\n\n" + me.certificate + "\nGreetings\n");
-  const auto key = folder.write("k", "# do not share\n" + text_of(me.key));
+  const auto key = folder.write("k", "# do not share\n" + content_of(me.key));
   const Identity loaded = load_identity(certificate, key);
   EXPECT_EQ(loaded.certificate, me.certificate);
   EXPECT_EQ(loaded.key, me.key);
@@ -374,7 +374,7 @@ TEST_F(IdentityFiles, HoldExactlyOneCertificate) {
 }
 
 TEST_F(IdentityFiles, NeverHoldAPeersPrivateKey) {
-  const std::string key = text_of(me.key);
+  const std::string key = content_of(me.key);
   for (const std::string& mixed : {key, me.certificate + key, key + me.certificate, key.substr(0, key.size() / 2),
                                    std::string("-----BEGIN EC PRIVATE KEY-----\n")}) {
     EXPECT_THAT(refusal<ConfigError>(folder.write("peer.crt", mixed)),

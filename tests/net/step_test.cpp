@@ -47,6 +47,26 @@ TEST(Step, SaysWhatItContainsAndReveals) {
     EXPECT_EQ(&describe(info.step), &info);
     EXPECT_EQ(name_of(info.step), info.name);
     EXPECT_NE(info.name, "unknown");
+    EXPECT_EQ(find_step(info.name), &info);
+    EXPECT_FALSE(name_of(info.protection).empty());
+    for (const std::string_view words : {info.name, info.contains, info.reveals}) {
+      EXPECT_EQ(words.find_first_of("\t\n"), std::string_view::npos) << "ledgers have it as a field of a line";
+    }
+  }
+}
+
+TEST(Step, SaysWhatProtectsIt) {
+  const std::vector<std::pair<Step, std::string_view>> protections = {
+      {Step::kPublicKey, "public"},       {Step::kAgreement, "public"},  {Step::kForwardOperand, "encrypted"},
+      {Step::kForwardProduct, "masked"},  {Step::kOutputShare, "share"}, {Step::kDerivativeOperand, "encrypted"},
+      {Step::kGradientProduct, "masked"},
+  };
+  ASSERT_EQ(protections.size(), all_steps().size());
+  for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
+  for (const StepInfo& info : all_steps()) {
+    const bool encrypted = info.protection == Protection::kEncrypted || info.protection == Protection::kMasked;
+    EXPECT_EQ(info.contains.find("encrypted under") != std::string_view::npos, encrypted) << info.name;
+    EXPECT_EQ(info.contains.find("mask") != std::string_view::npos, info.protection == Protection::kMasked);
   }
 }
 
@@ -56,6 +76,8 @@ TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");
   }
+  EXPECT_EQ(find_step("unknown"), nullptr);
+  EXPECT_EQ(find_step(""), nullptr);
 }
 
 }  // namespace

@@ -28,6 +28,8 @@ class ScratchFolder {
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
+  [[nodiscard]] std::filesystem::path operator/(std::string_view name) const { return path_ / name; }
+
   /// Writes a file that only its owner may read, and returns its path.
   [[nodiscard]] std::filesystem::path write(std::string_view name, std::string_view content) const {
     const std::filesystem::path file_path = path_ / name;

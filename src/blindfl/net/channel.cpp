@@ -5,6 +5,7 @@
 
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
+#include "blindfl/net/ledger.h"
 
 namespace blindfl::net {
 
@@ -39,6 +40,8 @@ class FrameSink final : public ByteSink {
     flush();
   }
 
+  [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
+
  private:
   void flush() {
     if (!piece_.empty()) channel_.write_raw(piece_);
@@ -72,6 +75,8 @@ class FrameSource final : public ByteSource {
     require<ProtocolError>(arrived == checksum_, "a ", name_of(message_.step), " message was damaged on the way");
   }
 
+  [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
+
  private:
   Channel& channel_;
   const Message& message_;
@@ -85,6 +90,25 @@ void count(Traffic& traffic, std::uint64_t bytes) {
 }
 
 }  // namespace
+
+Channel::Channel() = default;
+Channel::~Channel() = default;
+
+void Channel::write_ledger(std::unique_ptr<Ledger> ledger) {
+  require<InvalidArgument>(next_sent_ == 0 && next_received_ == 0 && !ledger_,
+                           "a channel takes one ledger, before its first message: a later one would miss some");
+  ledger_ = std::move(ledger);
+}
+
+void Channel::close_ledger() {
+  close();
+  if (ledger_) ledger_->close();
+}
+
+void Channel::record(Direction direction, const Message& message, std::uint32_t checksum) {
+  count((direction == Direction::kSent ? sent_ : received_)[message.step], message.size);
+  if (ledger_) ledger_->write(direction, message, checksum);
+}
 
 void Channel::close() {
   closed_ = true;
@@ -119,7 +143,7 @@ void Channel::send_frame(const Message& message, const std::function<void(ByteSi
   FrameSink sink(*this, message, header_checksum(header));
   body(sink);
   sink.finish();
-  count(sent_[message.step], message.size);
+  record(Direction::kSent, message, sink.checksum());
 }
 
 void Channel::send(const Message& message, ByteView payload) {
@@ -152,7 +176,7 @@ void Channel::receive_frame(const Message& expected, const std::function<void(By
   FrameSource source(*this, expected, header_checksum(bytes));
   body(source);
   source.finish();
-  count(received_[expected.step], expected.size);
+  record(Direction::kReceived, expected, source.checksum());
 }
 
 Bytes Channel::receive(const Message& expected) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <memory>
 #include <span>
 #include <utility>
 
@@ -11,6 +12,8 @@
 #include "blindfl/net/frame.h"
 
 namespace blindfl::net {
+
+class Ledger;
 
 /// Messages and payload bytes that went one way.
 struct Traffic {
@@ -28,10 +31,11 @@ struct Traffic {
 /// an error the channel is closed, so that the peer learns of it too.
 class Channel {
  public:
-  Channel() = default;
+  Channel();
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  virtual ~Channel() = default;
+  /// Closes the ledger, if there is one and `close_ledger` has not; a failure then shows only in the file.
+  virtual ~Channel();
 
   /// Sends what `body` writes, which must be `message.size` bytes. Pieces travel while `body` still works.
   /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes or the step
@@ -52,6 +56,15 @@ class Channel {
   /// Traffic per step so far. Read the one from the sending thread, the other from the receiving one.
   [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
+
+  /// Writes a line into `ledger` for every message that counts in `sent()` and `received()`. A ledger that cannot be
+  /// written is an error of the `send` or `receive` at hand, DataError: what is not recorded must not go on. Where
+  /// channels wrap each other, this is for the outermost.
+  /// Throws InvalidArgument unless it comes before the first message.
+  void write_ledger(std::unique_ptr<Ledger> ledger);
+  /// Ends the link and the ledger, if there is one: call it after the last message, when no other thread is at work
+  /// here, to learn whether the ledger is safe on disk. Throws DataError, naming the file, if it is not.
+  void close_ledger();
 
   /// Ends the link and wakes whoever waits in it: this side's later calls throw TransportError, also for what has
   /// already arrived, and so do the peer's once it has received what was sent before. Any thread; harmless the second
@@ -75,6 +88,7 @@ class Channel {
   void check_open() const;
   void send_frame(const Message& message, const std::function<void(ByteSink&)>& body);
   void receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body);
+  void record(Direction direction, const Message& message, std::uint32_t checksum);
 
   std::atomic<bool> closed_ = false;
   std::function<bool()> idle_;
@@ -82,6 +96,7 @@ class Channel {
   std::uint64_t next_received_ = 0;
   std::map<Step, Traffic> sent_;
   std::map<Step, Traffic> received_;
+  std::unique_ptr<Ledger> ledger_;
 };
 
 /// Sum over all steps.

@@ -22,13 +22,22 @@
 
 namespace blindfl::net {
 
+/// Which way a message went, seen from one party.
+enum class Direction : std::uint8_t { kSent, kReceived };
+
 /// What a message is: which step of which layer, and how long.
 struct Message {
   Step step{};
   std::uint32_t layer = 0;
   std::uint64_t size = 0;
+  /// Of the matrix inside, for this party's ledger: never on the wire. Both 0 if there is none.
+  std::uint64_t rows = 0;
+  std::uint64_t cols = 0;
 
-  bool operator==(const Message&) const = default;
+  /// The same on the wire, which knows nothing of shapes.
+  friend bool operator==(const Message& a, const Message& b) {
+    return a.step == b.step && a.layer == b.layer && a.size == b.size;
+  }
 };
 
 struct FrameHeader {

@@ -7,8 +7,6 @@
 
 namespace blindfl::net {
 
-enum class Direction { kSent, kReceived };
-
 /// One message as it crossed the link.
 struct RecordedMessage {
   Direction direction{};

@@ -10,16 +10,18 @@ namespace blindfl::net {
 namespace {
 
 constexpr std::array kSteps = {
-    StepInfo{Step::kPublicKey, "public key", "the sender's public key", "nothing"},
-    StepInfo{Step::kAgreement, "agreement", "a digest of public settings that both parties must share", "nothing"},
-    StepInfo{Step::kForwardOperand, "forward operand",
+    StepInfo{Step::kPublicKey, Protection::kPublic, "public key", "the sender's public key", "nothing"},
+    StepInfo{Step::kAgreement, Protection::kPublic, "agreement",
+             "a digest of public settings that both parties must share", "nothing"},
+    StepInfo{Step::kForwardOperand, Protection::kEncrypted, "forward operand",
              "the sender's piece of the receiver's weights, encrypted under the sender's key", "the layer's shape"},
-    StepInfo{Step::kForwardProduct, "forward product",
+    StepInfo{Step::kForwardProduct, Protection::kMasked, "forward product",
              "sender's features times receiver's matrix, plus a mask, encrypted under the receiver's key",
              "a uniformly random share"},
-    StepInfo{Step::kOutputShare, "output share", "A's share of Z, rounded", "Z, rounded, to B"},
-    StepInfo{Step::kDerivativeOperand, "derivative operand", "dZ, encrypted under B's key", "the batch's shape"},
-    StepInfo{Step::kGradientProduct, "gradient product",
+    StepInfo{Step::kOutputShare, Protection::kShare, "output share", "A's share of Z, rounded", "Z, rounded, to B"},
+    StepInfo{Step::kDerivativeOperand, Protection::kEncrypted, "derivative operand", "dZ, encrypted under B's key",
+             "the batch's shape"},
+    StepInfo{Step::kGradientProduct, Protection::kMasked, "gradient product",
              "A's features transposed times dZ, plus a mask, encrypted under B's key", "a uniformly random share"},
 };
 
@@ -30,6 +32,20 @@ const StepInfo* find(Step step) {
 
 }  // namespace
 
+std::string_view name_of(Protection protection) {
+  switch (protection) {
+    case Protection::kPublic:
+      return "public";
+    case Protection::kEncrypted:
+      return "encrypted";
+    case Protection::kMasked:
+      return "masked";
+    case Protection::kShare:
+      return "share";
+  }
+  fail<InvalidArgument>("there is no protection number ", static_cast<unsigned>(protection));
+}
+
 std::span<const StepInfo> all_steps() {
   return kSteps;
 }
@@ -38,6 +54,11 @@ const StepInfo& describe(Step step) {
   const StepInfo* info = find(step);
   require<InvalidArgument>(info != nullptr, "there is no step number ", static_cast<unsigned>(step));
   return *info;
+}
+
+const StepInfo* find_step(std::string_view name) {
+  const auto* const found = std::ranges::find(kSteps, name, &StepInfo::name);
+  return found == kSteps.end() ? nullptr : found;
 }
 
 std::string_view name_of(Step step) {

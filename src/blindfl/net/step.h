@@ -17,9 +17,21 @@ enum class Step : std::uint16_t {
   kGradientProduct = 14,
 };
 
+/// What keeps a message's content from its receiver, for programs that read ledgers.
+enum class Protection : std::uint8_t {
+  kPublic,     ///< nothing: it holds no secret
+  kEncrypted,  ///< under the sender's key: the receiver computes with it and cannot read it
+  kMasked,     ///< a mask, then encryption under the receiver's key: the receiver opens a random share
+  kShare,      ///< a share without encryption: on purpose, the receiver adds its own and learns the value
+};
+
+/// "public", "encrypted", "masked" or "share".
+[[nodiscard]] std::string_view name_of(Protection protection);
+
 /// What a message of a step is, in words for ledgers, reports and reviewers.
 struct StepInfo {
   Step step;
+  Protection protection;
   std::string_view name;
   std::string_view contains;
   std::string_view reveals;  ///< to its receiver; nobody else can read any of it
@@ -30,6 +42,9 @@ struct StepInfo {
 
 /// Throws InvalidArgument if there is no such step.
 [[nodiscard]] const StepInfo& describe(Step step);
+
+/// The step of that name; nullptr if there is none.
+[[nodiscard]] const StepInfo* find_step(std::string_view name);
 
 /// The step's name, or "unknown" for a number that is not a step: for errors about what a peer sent.
 [[nodiscard]] std::string_view name_of(Step step);

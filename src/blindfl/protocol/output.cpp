@@ -27,7 +27,8 @@ std::optional<std::vector<double>> open_output(Session& session, std::uint32_t l
   session.settle();
   const auto mine = rounded.share.values();
   SecretVector<std::uint64_t> low(mine.size());
-  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t)};
+  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t), rounded.share.rows(),
+                             rounded.share.cols()};
   // Z itself is small, so the low half of a share is enough, and the high half need not travel.
   if (session.party() == Party::kA) {
     std::ranges::transform(mine, low.begin(), low64);

@@ -2,17 +2,29 @@
 
 namespace blindfl::protocol {
 
+namespace {
+
+net::Message operand_message(const he::Plan& plan, const ProductSteps& steps) {
+  return {steps.operand, steps.layer, plan.operand_bytes(), plan.spec().inner, plan.spec().cols};
+}
+
+net::Message reply_message(const he::Plan& plan, const ProductSteps& steps) {
+  return {steps.reply, steps.layer, plan.reply_bytes(), plan.spec().rows, plan.spec().cols};
+}
+
+}  // namespace
+
 void send_operand(Session& session, const he::Plan& plan, const ProductSteps& steps, const ShareMatrix& m) {
   // Checked before the first byte leaves, so that the caller's mistake does not cost the link.
   he::check_right(plan, m);
-  session.channel().send({steps.operand, steps.layer, plan.operand_bytes()}, [&](ByteSink& out) {
+  session.channel().send(operand_message(plan, steps), [&](ByteSink& out) {
     session.key_owner().encrypt(plan, m, session.random(), session.pool(), out);
   });
 }
 
 std::unique_ptr<const he::Operand> receive_operand(Session& session, const he::Plan& plan, const ProductSteps& steps) {
   std::unique_ptr<const he::Operand> operand;
-  session.channel().receive({steps.operand, steps.layer, plan.operand_bytes()}, [&](ByteSource& in) {
+  session.channel().receive(operand_message(plan, steps), [&](ByteSource& in) {
     operand = session.peer_multiplier().load(plan, in, session.pool());
   });
   return operand;
@@ -23,7 +35,7 @@ ShareMatrix send_product(Session& session, const he::Plan& plan, const ProductSt
   he::check_left(plan, x);
   ShareMatrix share;
   // The reply hides how it was computed, not only its value: see docs/protocols.md, re-randomisation.
-  session.channel().send({steps.reply, steps.layer, plan.reply_bytes()}, [&](ByteSink& out) {
+  session.channel().send(reply_message(plan, steps), [&](ByteSink& out) {
     share = session.peer_multiplier().multiply_and_mask(plan, x, operand, session.random(), session.pool(), out);
   });
   return share;
@@ -31,7 +43,7 @@ ShareMatrix send_product(Session& session, const he::Plan& plan, const ProductSt
 
 ShareMatrix receive_product(Session& session, const he::Plan& plan, const ProductSteps& steps) {
   ShareMatrix share;
-  session.channel().receive({steps.reply, steps.layer, plan.reply_bytes()},
+  session.channel().receive(reply_message(plan, steps),
                             [&](ByteSource& in) { share = session.key_owner().open(plan, in, session.pool()); });
   return share;
 }
