@@ -14,9 +14,10 @@
 
 namespace blindfl::he::lattice {
 
-/// Below the floor of security, for short messages: libFuzzer does not get far with 200 KB.
+/// The default primes at a degree far below the floor of security, for short messages: libFuzzer does not get far with
+/// 200 KB.
 struct InsecureParams {
-  [[nodiscard]] static Params make() { return {{512, {48, 48, 48, 48}, 1}, Params::Floor::kIgnored}; }
+  [[nodiscard]] static Params make() { return {{.degree = 512}, Params::Floor::kIgnored}; }
 };
 
 }  // namespace blindfl::he::lattice
@@ -38,8 +39,8 @@ struct SmallLattice {
         owner(scheme.generate_keys(random)),
         multiplier(scheme.multiplier(owner->public_key())) {
     add_product({2, 8, 3, 15, 0, 32, 128}, IntMatrix::Kind::kDense);
-    add_product({18, 24, 9, 3, 0, 0, 128}, IntMatrix::Kind::kCsr);       // several tiles each way
-    add_product({2, 6, 1, 1 << 30, 20, 16, 64}, IntMatrix::Kind::kCsr);  // values in limbs
+    add_product({9, 12, 9, 3, 0, 0, 128}, IntMatrix::Kind::kCsr);                       // several tiles each way
+    add_product({2, 6, 1, std::uint64_t{1} << 40, 20, 16, 64}, IntMatrix::Kind::kCsr);  // values in limbs
     add_product({40, 30, 1, 1, 0, 16, 128}, IntMatrix::Kind::kOneHot);
   }
 
