@@ -1,10 +1,12 @@
 # The front door: each target calls a script or a preset. On a machine without make, begin with scripts/setup.
 
 JOBS := $(shell nproc)
+# Seconds for each fuzz target.
+TIME := 60
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test check lint bench format clean
+.PHONY: help setup build demo test fuzz check lint bench format clean
 
 help: ## print this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -19,12 +21,18 @@ demo: build/release/build.ninja ## two parties train a model in one process
 	cmake --build --preset release --target blindfl_demo
 	build/release/bin/blindfl_demo
 
-test: build build/asan/build.ninja build/tsan/build.ninja ## all tests; then the quick ones again under sanitizers
+test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja ## all tests; the quick ones again under sanitizers; a little fuzzing
 	ctest --preset release -j$(JOBS)
 	cmake --build --preset asan
 	ctest --preset asan -L quick -j$(JOBS)
 	cmake --build --preset tsan --target base_tests net_tests protocol_tests
 	ctest --preset tsan -R '^(base|net|protocol)\.' -j$(JOBS)
+	cmake --build --preset fuzz
+	scripts/fuzz build/fuzz 5
+
+fuzz: build/fuzz/build.ninja ## fuzz every decoder of a peer's bytes, each for TIME=60 seconds
+	cmake --build --preset fuzz
+	scripts/fuzz build/fuzz $(TIME)
 
 check: lint build ## before every commit: format, includes, clang-tidy, quick tests
 	ctest --preset release -L quick -j$(JOBS)

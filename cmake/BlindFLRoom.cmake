@@ -10,6 +10,13 @@ if(BLINDFL_SANITIZE)
   endif()
   target_link_options(blindfl_flags INTERFACE -fsanitize=${BLINDFL_SANITIZE})
 endif()
+if(BLINDFL_FUZZ)
+  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+    message(FATAL_ERROR "BLINDFL_FUZZ needs Clang, whose libFuzzer it uses, not ${CMAKE_CXX_COMPILER_ID}: cmake --preset fuzz")
+  endif()
+  # The rooms report which of their branches were taken; only the targets in fuzz/ get libFuzzer's main().
+  target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 
 # blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [NO_INSTALL])
 #
