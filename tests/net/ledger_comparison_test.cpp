@@ -11,8 +11,8 @@ namespace blindfl::net {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::HasSubstr;
 using testing::content_of;
+using ::testing::HasSubstr;
 
 class LedgersOfTwo : public LedgerPair {
  protected:

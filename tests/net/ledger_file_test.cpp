@@ -21,10 +21,10 @@ namespace blindfl::net {
 namespace {
 
 using ::testing::AllOf;
+using testing::content_of;
 using ::testing::HasSubstr;
 using testing::message_of;
 using ::testing::Not;
-using testing::content_of;
 
 class LedgerRead : public LedgerPair {
  protected:

@@ -26,11 +26,11 @@ namespace blindfl::net {
 namespace {
 
 using ::testing::AllOf;
+using testing::content_of;
 using ::testing::HasSubstr;
 using testing::message_of;
 using ::testing::Not;
 using testing::ScratchFolder;
-using testing::content_of;
 
 // What A writes of `LedgerPair::exchange()`; made by another program, from the format's description alone.
 constexpr std::string_view kLedgerOfA =

@@ -215,8 +215,8 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
   // Besides keys, A receives what is encrypted under B's key, and one product under its own, checked above.
   const auto& received = pair_.parties.recording(Party::kA).received();
   const std::vector<Step> steps = steps_of(received);
-  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kForwardOperand, Step::kForwardProduct,
-                                Step::kDerivativeOperand}));
+  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello, Step::kForwardOperand,
+                                Step::kForwardProduct, Step::kDerivativeOperand}));
   const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
   for (const Step step : {Step::kForwardOperand, Step::kDerivativeOperand}) {
     // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
@@ -228,8 +228,8 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
 TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
   run_step();
   const std::vector<Step> steps = steps_of(pair_.parties.recording(Party::kB).received());
-  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kForwardOperand, Step::kForwardProduct,
-                                Step::kOutputShare, Step::kGradientProduct}));
+  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello, Step::kForwardOperand,
+                                Step::kForwardProduct, Step::kOutputShare, Step::kGradientProduct}));
   const Bytes key_of_a = pair_.parties.session(Party::kA).key_owner().public_key();
   const Bytes payload = last_received(Party::kB, Step::kForwardOperand);
   EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_a.end() - 16));

@@ -32,7 +32,7 @@ class LedgersOfAStep : public ::testing::TestWithParam<std::string> {
   [[nodiscard]] std::filesystem::path path(Party party) const { return folder_ / (party == Party::kA ? "a" : "b"); }
 
   /// A small capacity makes the parties send and receive in two threads each.
-  [[nodiscard]] testing::TwoParties::Channels channels(std::uint64_t capacity) const {
+  [[nodiscard]] testing::Channels channels(std::uint64_t capacity) const {
     auto ends = net::make_memory_channels(capacity);
     ends.first->write_ledger(std::make_unique<net::Ledger>(path(Party::kA), net::LedgerHead{"A", ""}));
     ends.second->write_ledger(std::make_unique<net::Ledger>(path(Party::kB), net::LedgerHead{"B", ""}));
@@ -99,13 +99,21 @@ TEST_P(LedgersOfAStep, KnowTheShapesOfWhatTravelled) {
     return list;
   };
   const std::vector<std::pair<Step, std::string>> sent_by_a = {
-      {Step::kAgreement, "-"},         {Step::kPublicKey, "-"},         {Step::kAgreement, "-"},
-      {Step::kForwardOperand, "3x2"},  {Step::kForwardProduct, "16x2"}, {Step::kOutputShare, "16x2"},
+      {Step::kHello, "-"},
+      {Step::kPublicKey, "-"},
+      {Step::kAgreement, "-"},
+      {Step::kForwardOperand, "3x2"},
+      {Step::kForwardProduct, "16x2"},
+      {Step::kOutputShare, "16x2"},
       {Step::kGradientProduct, "5x2"},
   };
   const std::vector<std::pair<Step, std::string>> sent_by_b = {
-      {Step::kAgreement, "-"},        {Step::kPublicKey, "-"},         {Step::kAgreement, "-"},
-      {Step::kForwardOperand, "5x2"}, {Step::kForwardProduct, "16x2"}, {Step::kDerivativeOperand, "16x2"},
+      {Step::kHello, "-"},
+      {Step::kPublicKey, "-"},
+      {Step::kAgreement, "-"},
+      {Step::kForwardOperand, "5x2"},
+      {Step::kForwardProduct, "16x2"},
+      {Step::kDerivativeOperand, "16x2"},
   };
   EXPECT_EQ(shapes(net::read_ledger(path(Party::kA)).sent), sent_by_a);
   EXPECT_EQ(shapes(net::read_ledger(path(Party::kB)).sent), sent_by_b);

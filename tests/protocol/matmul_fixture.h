@@ -14,12 +14,11 @@ namespace blindfl::protocol {
 /// Both halves of one MatMul layer.
 class MatMulPair {
  public:
-  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec, testing::TwoParties::Channels channels)
+  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec, testing::Channels channels)
       : parties(scheme, std::move(channels)),
         a(parties.session(Party::kA), spec),
         b(parties.session(Party::kB), spec) {}
-  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec)
-      : MatMulPair(scheme, spec, net::make_memory_channels()) {}
+  MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec) : MatMulPair(scheme, spec, testing::make_channels()) {}
 
   [[nodiscard]] MatMul& at(Party party) { return party == Party::kA ? a : b; }
 

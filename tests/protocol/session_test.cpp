@@ -4,24 +4,27 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <thread>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "testing/links.h"
 #include "testing/schemes.h"
+#include "testing/thrown.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {
 namespace {
 
-TEST(Session, ExchangesPublicKeysAndADigestOfTheSettingsAndNothingElse) {
+TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   for (const Party party : {Party::kA, Party::kB}) {
     const auto& sent = parties.recording(party).sent();
     ASSERT_EQ(sent.size(), 2U);
-    EXPECT_EQ(sent.at(net::Step::kAgreement), (net::Traffic{1, 32}));
+    EXPECT_EQ(sent.at(net::Step::kHello), (net::Traffic{1, 53}));
     EXPECT_EQ(sent.at(net::Step::kPublicKey), (net::Traffic{1, scheme.public_key_bytes()}));
   }
   EXPECT_NE(parties.session(Party::kA).key_owner().public_key(), parties.session(Party::kB).key_owner().public_key());
@@ -30,7 +33,7 @@ TEST(Session, ExchangesPublicKeysAndADigestOfTheSettingsAndNothingElse) {
 TEST(Session, RefusesWhatIsNotAPublicKey) {
   const he::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
-  const net::Message settings{net::Step::kAgreement, 0, kDigestBytes};
+  const net::Message settings{net::Step::kHello, 0, 53};
   const net::Message key{net::Step::kPublicKey, 0, scheme.public_key_bytes()};
   // What an honest B sends first, taken from a session of its own; then garbage.
   testing::TwoParties honest(scheme);
@@ -39,11 +42,81 @@ TEST(Session, RefusesWhatIsNotAPublicKey) {
   EXPECT_THROW(Session(Party::kA, *mine, scheme), ProtocolError);
 }
 
-TEST(Session, RefusesAPeerWithTheSameRole) {
+/// What each party says when both run at the same time and fail.
+std::pair<std::string, std::string> messages_of_both(const std::function<void(Party, net::Channel&)>& body, Party first,
+                                                     Party second) {
+  const auto channels = testing::make_channels();
+  const auto says = [&](Party party, net::Channel& channel) -> std::string {
+    try {
+      body(party, channel);
+    } catch (const ConfigError& error) {
+      return error.what();
+    }
+    return "nothing";
+  };
+  std::string at_first;
+  std::thread other([&] { at_first = says(first, *channels.first); });
+  const std::string at_second = says(second, *channels.second);
+  other.join();
+  return {at_first, at_second};
+}
+
+TEST(Session, RefusesAPeerWithTheSameRoleAtBothSides) {
   const he::PlainScheme scheme;
-  const auto channels = net::make_memory_channels();
-  const auto as_a = [&](net::Channel& channel) { return [&] { const Session session(Party::kA, channel, scheme); }; };
-  EXPECT_THROW(run_both(as_a(*channels.first), as_a(*channels.second), [&] { channels.first->close(); }), ConfigError);
+  for (const Party party : {Party::kA, Party::kB}) {
+    const auto [first, second] = messages_of_both(
+        [&](Party role, net::Channel& channel) { const Session session(role, channel, scheme); }, party, party);
+    const std::string expected = std::string("both parties call themselves ") + (party == Party::kA ? "A" : "B");
+    EXPECT_THAT(first, ::testing::HasSubstr(expected));
+    EXPECT_THAT(second, ::testing::HasSubstr(expected));
+  }
+}
+
+TEST(Session, NamesTheSchemesThatDifferAtBothSides) {
+  const he::PlainScheme plain;
+  const he::LatticeScheme lattice;
+  const auto [a, b] = messages_of_both(
+      [&](Party party, net::Channel& channel) {
+        const he::Scheme& scheme = party == Party::kA ? static_cast<const he::Scheme&>(plain) : lattice;
+        const Session session(party, channel, scheme);
+      },
+      Party::kA, Party::kB);
+  EXPECT_THAT(a, ::testing::HasSubstr("scheme is plain here and lattice at the peer"));
+  EXPECT_THAT(b, ::testing::HasSubstr("scheme is lattice here and plain at the peer"));
+}
+
+TEST(Session, RefusesItsOwnHelloSentBack) {
+  const he::PlainScheme scheme;
+  const auto [mine, theirs] = net::make_memory_channels();
+  const net::Message hello{net::Step::kHello, 0, 53};
+  std::thread mirror([&, &peer = *theirs] {
+    Bytes bytes = peer.receive(hello);
+    bytes[4] = static_cast<std::byte>('B');  // the other role, all else the same
+    peer.send(hello, bytes);
+  });
+  EXPECT_THAT(testing::message_of<ProtocolError>([&, &channel = *mine] { Session(Party::kA, channel, scheme); }),
+              ::testing::HasSubstr("sent back"));
+  mirror.join();
+}
+
+TEST(Session, RefusesAnotherVersionAndNamesBoth) {
+  const he::PlainScheme scheme;
+  testing::TwoParties honest(scheme);
+  Bytes bytes = honest.recording(Party::kB).messages().front().payload;
+  const auto [mine, theirs] = net::make_memory_channels();
+  bytes[0] = std::byte{7};
+  theirs->send({net::Step::kHello, 0, 53}, bytes);
+  EXPECT_THAT(testing::message_of<ConfigError>([&, &channel = *mine] { Session(Party::kA, channel, scheme); }),
+              ::testing::HasSubstr("version 7"));
+}
+
+TEST(Session, HasAnIdThatBothKnowAndNoOtherSessionHas) {
+  const he::PlainScheme scheme;
+  testing::TwoParties first(scheme);
+  testing::TwoParties second(scheme);
+  EXPECT_EQ(first.session(Party::kA).id().size(), 32U);
+  EXPECT_EQ(first.session(Party::kA).id(), first.session(Party::kB).id());
+  EXPECT_NE(first.session(Party::kA).id(), second.session(Party::kA).id());
 }
 
 TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
@@ -63,24 +136,25 @@ TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
       });
 }
 
-TEST(Session, ComparesSettingsBeforeTheyMatter) {
+TEST(Session, ComparesSettingsBeforeTheyMatterAndNamesWhatDiffersAtBothSides) {
   const he::PlainScheme scheme;
-  const auto agree_on = [](const std::string& text_at_b) {
-    return [=](Session& s) {
-      s.agree("the weather", "sunny");
-      s.agree("the menu", s.party() == Party::kA ? "soup" : text_at_b);
-      s.settle();
-      s.settle();  // nothing is left
-    };
+  const auto agree_on = [](Session& s, int servings_at_b) {
+    s.agree("the weather", Settings().add("sky", "clear"));
+    s.agree("the menu", Settings().add("soup", true).add("servings", s.party() == Party::kA ? 2 : servings_at_b));
+    s.agree("the wine", Settings().add("colour", "red"));
+    s.settle();
+    s.settle();  // nothing is left
   };
   testing::TwoParties parties(scheme);
-  EXPECT_NO_THROW(parties.run(agree_on("soup")));
-  try {
-    parties.run(agree_on("salad"));
-    ADD_FAILURE() << "they agreed";
-  } catch (const ConfigError& error) {
-    EXPECT_THAT(error.what(), ::testing::HasSubstr("the menu"));
-  }
+  EXPECT_NO_THROW(parties.run([&](Session& s) { agree_on(s, 2); }));
+  const auto [a, b] = messages_of_both(
+      [&](Party party, net::Channel& channel) {
+        Session session(party, channel, scheme);
+        agree_on(session, 3);
+      },
+      Party::kA, Party::kB);
+  EXPECT_THAT(a, ::testing::HasSubstr("the menu: servings is 2 here and 3 at the peer."));
+  EXPECT_THAT(b, ::testing::HasSubstr("the menu: servings is 3 here and 2 at the peer."));
 }
 
 TEST(Session, ThatEndsByAnExceptionDoesNotLetThePeerWait) {

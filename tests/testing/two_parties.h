@@ -3,10 +3,10 @@
 #include <memory>
 #include <utility>
 
-#include "blindfl/net/memory_channel.h"
 #include "blindfl/net/recording_channel.h"
 #include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/session.h"
+#include "testing/links.h"
 
 namespace blindfl::testing {
 
@@ -14,8 +14,8 @@ using protocol::run_both;
 
 enum class Record { kYes, kNo };
 
-/// A and B in one process, each with a session over a memory channel; what crosses it is recorded unless told
-/// otherwise.
+/// A and B in one process, each with a session over a memory channel, or over TLS where BLINDFL_TEST_LINK says so; what
+/// crosses it is recorded unless told otherwise.
 class TwoParties {
   template <class Pair>
   static auto& of(Pair& pair, protocol::Party party) {
@@ -23,10 +23,8 @@ class TwoParties {
   }
 
  public:
-  using Channels = std::pair<std::unique_ptr<net::Channel>, std::unique_ptr<net::Channel>>;
-
   explicit TwoParties(const he::Scheme& scheme, Record record = Record::kYes)
-      : TwoParties(scheme, net::make_memory_channels(), record) {}
+      : TwoParties(scheme, make_channels(), record) {}
 
   TwoParties(const he::Scheme& scheme, Channels channels, Record record = Record::kYes)
       : channels_(std::move(channels)) {

@@ -10,6 +10,8 @@ namespace blindfl::net {
 enum class Step : std::uint16_t {
   kPublicKey = 1,
   kAgreement = 2,
+  kHello = 3,
+  kSettings = 4,
   kForwardOperand = 10,
   kForwardProduct = 11,
   kOutputShare = 12,

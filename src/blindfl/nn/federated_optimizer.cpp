@@ -9,11 +9,10 @@
 
 namespace blindfl::nn {
 
-std::string SgdOptions::describe() const {
-  std::ostringstream text;
-  text.precision(17);
-  text << "learning rate " << learning_rate << ", momentum " << momentum << ", weight decay " << weight_decay;
-  return text.str();
+protocol::Settings SgdOptions::settings() const {
+  protocol::Settings settings;
+  settings.add("learning_rate", learning_rate).add("momentum", momentum).add("weight_decay", weight_decay);
+  return settings;
 }
 
 FederatedOptimizer::FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options)
@@ -62,7 +61,7 @@ void FederatedOptimizer::check_bits(const Slot& slot) const {
 // A party with another learning rate would not only train nonsense: Z would tell B of A's features. So the settings are
 // compared before the next output is opened.
 void FederatedOptimizer::agree() const {
-  if (!slots_.empty()) slots_.front().parameter.session().agree("the optimizer", options_.describe());
+  if (!slots_.empty()) slots_.front().parameter.session().agree("the optimizer", options_.settings());
 }
 
 void FederatedOptimizer::zero_grad() {

@@ -16,7 +16,7 @@ struct SgdOptions {
   double weight_decay = 0.0;
 
   /// For comparing the two parties' options.
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] protocol::Settings settings() const;
 };
 
 /// SGD with momentum and weight decay, as `torch::optim::SGD` has it, on all of a module: federated parameters, where

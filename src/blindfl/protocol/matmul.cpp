@@ -56,7 +56,7 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   weight_a_ = draw_weight(Party::kA, /*shared_gradient=*/true, random);
   // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
   weight_b_ = draw_weight(Party::kB, /*shared_gradient=*/false, random);
-  session.agree("layer '" + spec.name + "'", params_.describe());
+  session.agree("layer '" + spec.name + "'", params_.settings());
 }
 
 std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, bool shared_gradient, SeededRandom& random) const {

@@ -65,18 +65,19 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
                            " are safe. Lower the output scale");
 }
 
-std::string MatMulParams::describe() const {
-  std::ostringstream text;
-  const auto fixed_point = [&](const char* name, const FixedPointSpec& f) {
-    text << ", " << name << " " << f.scale << "/" << f.largest << (f.clip ? " clipped" : "");
+Settings MatMulParams::settings() const {
+  Settings settings;
+  settings.add("in_a", spec_.in_a).add("in_b", spec_.in_b).add("out", spec_.out).add("batch", spec_.batch);
+  settings.add("weight_scale", spec_.weight_scale).add("largest_weight", spec_.largest_weight);
+  settings.add("gradient_scale", spec_.gradient_scale).add("output_scale", spec_.output_scale);
+  settings.add("initial_deviation", initial_deviation_);
+  const auto fixed_point = [&](const std::string& name, const FixedPointSpec& f) {
+    settings.add(name + ".scale", f.scale).add(name + ".largest", f.largest).add(name + ".clip", f.clip);
   };
-  text.precision(17);
-  text << where() << ", weights " << spec_.weight_scale << "/" << spec_.largest_weight << ", gradients "
-       << spec_.gradient_scale << ", output " << spec_.output_scale << ", deviation " << initial_deviation_;
-  fixed_point("features of A", spec_.features_a);
-  fixed_point("features of B", spec_.features_b);
+  fixed_point("features_a", spec_.features_a);
+  fixed_point("features_b", spec_.features_b);
   fixed_point("derivative", spec_.derivative);
-  return text.str();
+  return settings;
 }
 
 std::string MatMulParams::where() const {

@@ -5,6 +5,7 @@
 
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/session.h"
+#include "blindfl/protocol/settings.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::protocol {
@@ -49,7 +50,7 @@ class MatMulParams {
   [[nodiscard]] int gradient_bits() const { return gradient_bits_; }
 
   /// Everything both parties must agree on, as text.
-  [[nodiscard]] std::string describe() const;
+  [[nodiscard]] Settings settings() const;
 
   /// `X_P V_P` for a batch of `rows` rows.
   [[nodiscard]] he::ProductSpec forward(Party party, std::size_t rows) const;

@@ -1,7 +1,10 @@
 #include "blindfl/protocol/session.h"
 
+#include <algorithm>
+#include <array>
 #include <exception>
 #include <future>
+#include <string_view>
 #include <utility>
 
 #include "blindfl/base/digest.h"
@@ -11,11 +14,46 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr const char* kVersion = "BlindFL protocol 1";
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kNonceBytes = 16;
+/// version (4), role (1), nonce (16), digest of the scheme's settings (32)
+constexpr std::size_t kHelloBytes = 4 + 1 + kNonceBytes + kDigestBytes;
+/// Settings in words, filled up with zeros.
+constexpr std::size_t kSettingsBytes = 4096;
 
-/// What the peer must say of itself: the same, but for the role.
-std::string session_settings(Party a_or_b, const he::Scheme& scheme) {
-  return std::string(kVersion) + "; " + scheme.parameters() + "; the sender is " + (a_or_b == Party::kA ? "A" : "B");
+using Nonce = std::array<std::byte, kNonceBytes>;
+
+Settings scheme_settings(const he::Scheme& scheme) {
+  return Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters());
+}
+
+struct Hello {
+  std::uint32_t version = kVersion;
+  Party party{};
+  Nonce nonce{};
+  Bytes digest;
+};
+
+Bytes encode(const Hello& hello) {
+  return write_to_bytes([&](ByteSink& out) {
+    out.write_u32(hello.version);
+    out.write_u8(hello.party == Party::kA ? 'A' : 'B');
+    out.write(hello.nonce);
+    out.write(hello.digest);
+  });
+}
+
+Hello decode_hello(const Bytes& bytes) {
+  BufferSource in(bytes);
+  Hello hello;
+  hello.version = in.read_u32();
+  const std::uint8_t party = in.read_u8();
+  require<ProtocolError>(party == 'A' || party == 'B', "the peer's hello names no party");
+  hello.party = party == 'A' ? Party::kA : Party::kB;
+  in.read(hello.nonce);
+  hello.digest.resize(kDigestBytes);
+  in.read(hello.digest);
+  return hello;
 }
 
 }  // namespace
@@ -28,24 +66,62 @@ Session::Session(Party party, net::Channel& channel, const he::Scheme& scheme, c
       key_owner_(scheme.generate_keys(random_)),
       weight_seed_(options.weight_seed ? *options.weight_seed : random_.next_u64()),
       exceptions_at_start_(std::uncaught_exceptions()) {
-  const net::Message settings{net::Step::kAgreement, next_agreement_++, kDigestBytes};
+  greet();
   const net::Message key{net::Step::kPublicKey, 0, scheme.public_key_bytes()};
   Bytes theirs;
   exchange(
-      settings.size + key.size,
-      [&] {
-        channel_.send(settings, digest_of(session_settings(party, scheme)));
-        channel_.send(key, key_owner_->public_key());
-      },
-      [&] {
-        require<ConfigError>(channel_.receive(settings) == digest_of(session_settings(peer_of(party), scheme)),
-                             "the parties disagree about the protocol's version, the scheme or its parameters, or both "
-                             "have the same role");
-        theirs = channel_.receive(key);
-      });
+      key.size, [&] { channel_.send(key, key_owner_->public_key()); }, [&] { theirs = channel_.receive(key); });
   peer_multiplier_ = scheme.multiplier(theirs);
   // While this party waits for its peer, it prepares what its next replies need and no data tells.
   channel_.when_idle([this] { return peer_multiplier_->prepare(); });
+}
+
+// Each checks what the other says of itself, so a mismatch stops both at once.
+void Session::greet() {
+  Hello mine{kVersion, party_, {}, scheme_settings(scheme_).digest()};
+  random_.fill(mine.nonce);
+  const net::Message message{net::Step::kHello, 0, kHelloBytes};
+  Hello theirs;
+  exchange(
+      message.size, [&] { channel_.send(message, encode(mine)); },
+      [&] { theirs = decode_hello(channel_.receive(message)); });
+
+  require<ConfigError>(theirs.version == kVersion, "the peer speaks version ", theirs.version,
+                       " of the protocol, this side version ", kVersion, ": both must run the same release of BlindFL");
+  require<ConfigError>(theirs.party != party_, "both parties call themselves ", party_ == Party::kA ? "A" : "B",
+                       ": the one with the labels is B, the other A");
+  require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
+  if (theirs.digest != mine.digest) disagree("the scheme", next_agreement_, scheme_settings(scheme_));
+
+  const bool a = party_ == Party::kA;
+  Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());
+  both.insert(both.end(), (a ? theirs : mine).nonce.begin(), (a ? theirs : mine).nonce.end());
+  const Bytes digest = digest_of(both);
+  constexpr std::string_view kHex = "0123456789abcdef";
+  for (std::size_t i = 0; i < kNonceBytes; ++i) {
+    id_ += kHex[std::to_integer<unsigned>(digest[i]) >> 4];
+    id_ += kHex[std::to_integer<unsigned>(digest[i]) & 15U];
+  }
+}
+
+// The digests differed, and both parties know it: now the words, so that both can say what it is.
+void Session::disagree(const std::string& what, std::uint32_t number, const Settings& mine) {
+  const net::Message message{net::Step::kSettings, number, kSettingsBytes};
+  const std::string text = mine.text();
+  Bytes block(kSettingsBytes);
+  const auto words = as_bytes(std::string_view(text).substr(0, kSettingsBytes));
+  std::copy(words.begin(), words.end(), block.begin());
+  Bytes theirs;
+  exchange(
+      message.size, [&] { channel_.send(message, block); }, [&] { theirs = channel_.receive(message); });
+  channel_.close();
+  std::string_view their_text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+  their_text = their_text.substr(0, their_text.find('\0'));
+  const std::string differences = Settings::differences(
+      Settings::parse(std::string_view(text).substr(0, kSettingsBytes)), Settings::parse(their_text));
+  fail<ConfigError>("the parties disagree about ", what, ": ",
+                    differences.empty() ? "the peer's settings have another digest than its words" : differences,
+                    ". Both must configure it alike");
 }
 
 Session::~Session() {
@@ -59,19 +135,20 @@ SeededRandom Session::weight_random(std::uint32_t layer) const {
   return SeededRandom(weight_seed_, role << 32 | layer);
 }
 
-void Session::agree(const std::string& what, const std::string& text) {
-  Agreement agreement{next_agreement_++, what, digest_of(what + "; " + text)};
-  channel_.send({net::Step::kAgreement, agreement.number, kDigestBytes}, agreement.digest);
+void Session::agree(const std::string& what, const Settings& settings) {
+  Agreement agreement{next_agreement_++, what, Settings().add("what", what).add(settings)};
+  channel_.send({net::Step::kAgreement, agreement.number, kDigestBytes}, agreement.settings.digest());
   unsettled_.push_back(std::move(agreement));
 }
 
 void Session::settle() {
-  for (const Agreement& mine : std::exchange(unsettled_, {})) {
+  const std::vector<Agreement> all = std::exchange(unsettled_, {});
+  const Agreement* different = nullptr;
+  for (const Agreement& mine : all) {
     const Bytes theirs = channel_.receive({net::Step::kAgreement, mine.number, kDigestBytes});
-    if (theirs == mine.digest) continue;
-    channel_.close();
-    fail<ConfigError>("the parties disagree about ", mine.what, ": both must configure it alike");
+    if (theirs != mine.settings.digest() && different == nullptr) different = &mine;
   }
+  if (different != nullptr) disagree(different->what, different->number, different->settings);
 }
 
 void Session::exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive) {

@@ -12,6 +12,7 @@
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/settings.h"
 
 namespace blindfl::protocol {
 
@@ -35,8 +36,8 @@ class Session {
  public:
   /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
   /// outlive the session. A session that ends by an exception closes the channel, so that the peer does not wait.
-  /// Throws ProtocolError if what the peer sends is not a public key of this scheme, ConfigError if it has another
-  /// version, another scheme or the same role.
+  /// Throws ProtocolError if what the peer sends is not a public key of this scheme; ConfigError, saying which, if it
+  /// has another version, another scheme or the same role.
   Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {});
 
   Session(const Session&) = delete;
@@ -56,12 +57,15 @@ class Session {
   /// Reproducible randomness for the pieces of a layer that this party draws, private to it.
   [[nodiscard]] SeededRandom weight_random(std::uint32_t layer) const;
 
-  /// Says that both parties must have the same public settings `text` here. Sends a digest of it at once; the peer's is
-  /// compared by the next `settle()`. `what` names it in the error.
-  void agree(const std::string& what, const std::string& text);
+  /// Says that both parties must have the same public settings here. Sends a digest of them at once; the peer's is
+  /// compared by the next `settle()`. `what` names them in the error.
+  void agree(const std::string& what, const Settings& settings);
   /// Compares all that was to be agreed on. Layers call it before they send anything that depends on it.
-  /// Throws ConfigError, naming what differs, if the parties do not agree.
+  /// Throws ConfigError, naming the settings that differ with both values, if the parties do not agree; at both sides.
   void settle();
+
+  /// A number that only these two parties' session has: both drew a part of it.
+  [[nodiscard]] const std::string& id() const { return id_; }
 
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
@@ -85,8 +89,11 @@ class Session {
   struct Agreement {
     std::uint32_t number;
     std::string what;
-    Bytes digest;
+    Settings settings;
   };
+  void greet();
+  [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);
+  std::string id_;
   std::vector<Agreement> unsettled_;
   int exceptions_at_start_;
 };

@@ -29,6 +29,11 @@ Settings& Settings::add(std::string_view name, double value) {
   return add(name, std::string_view(text.str()));
 }
 
+Settings& Settings::add(const Settings& more) {
+  all_.insert(all_.end(), more.all_.begin(), more.all_.end());
+  return *this;
+}
+
 std::string Settings::text() const {
   std::string text;
   for (const auto& [name, value] : all_) text += name + ": " + value + "\n";

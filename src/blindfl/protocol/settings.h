@@ -11,17 +11,21 @@
 
 namespace blindfl::protocol {
 
-/// Public settings that both parties must share: names and values. The parties compare a digest; only if that differs do
-/// they tell each other the words, so that the error can name what differs, with both values.
+/// Public settings that both parties must share: names and values. The parties compare a digest; only if that differs
+/// do they tell each other the words, so that the error can name what differs, with both values.
 class Settings {
  public:
   Settings& add(std::string_view name, std::string_view value);
   Settings& add(std::string_view name, const char* value) { return add(name, std::string_view(value)); }
-  Settings& add(std::string_view name, std::uint64_t value) { return add(name, std::string_view(std::to_string(value))); }
+  Settings& add(std::string_view name, std::uint64_t value) {
+    return add(name, std::string_view(std::to_string(value)));
+  }
   Settings& add(std::string_view name, int value) { return add(name, std::string_view(std::to_string(value))); }
   /// With all its digits: two numbers that print alike are alike.
   Settings& add(std::string_view name, double value);
   Settings& add(std::string_view name, bool value) { return add(name, value ? "yes" : "no"); }
+
+  Settings& add(const Settings& more);
 
   /// One line for each, `name: value`.
   [[nodiscard]] std::string text() const;

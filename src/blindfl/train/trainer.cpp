@@ -1,6 +1,5 @@
 #include "blindfl/train/trainer.h"
 
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -11,11 +10,11 @@ namespace blindfl::train {
 
 namespace {
 
-std::string describe(const TrainOptions& options, std::size_t rows) {
-  std::ostringstream text;
-  text << rows << " rows, batches of " << options.batch << ", " << options.epochs << " epochs, order "
-       << options.order_seed << ", " << options.sgd.describe();
-  return text.str();
+protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
+  protocol::Settings settings = options.sgd.settings();
+  settings.add("rows", rows).add("batch", options.batch).add("epochs", options.epochs);
+  settings.add("order_seed", options.order_seed);
+  return settings;
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
   nn::FederatedOptimizer optimizer(model, options.sgd);
   const auto federated = model.federated_parameters();
   if (!federated.empty()) {
-    federated.front().session().agree("the training plan", describe(options, rows.features.rows()));
+    federated.front().session().agree("the training plan", settings(options, rows.features.rows()));
   }
 
   StepReport report;
