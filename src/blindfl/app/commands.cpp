@@ -8,6 +8,8 @@ std::span<const Command> all_commands() {
   static const std::vector<Command> commands = {
       keygen_command(),
       fingerprint_command(),
+      ping_command(),
+      audit_command(),
   };
   return commands;
 }

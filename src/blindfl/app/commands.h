@@ -9,6 +9,8 @@ namespace blindfl::app {
 // Each command is a file that defines one of these. A new one is declared here and listed in commands.cpp.
 [[nodiscard]] Command keygen_command();
 [[nodiscard]] Command fingerprint_command();
+[[nodiscard]] Command ping_command();
+[[nodiscard]] Command audit_command();
 
 /// All of them, in the order of the help.
 [[nodiscard]] std::span<const Command> all_commands();

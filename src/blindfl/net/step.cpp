@@ -17,6 +17,7 @@ constexpr std::array kSteps = {
              "the sender's version, role and a random number, and a digest of scheme and parameters", "nothing"},
     StepInfo{Step::kSettings, Protection::kPublic, "settings",
              "public settings in words, sent only where the parties disagree about them", "nothing secret"},
+    StepInfo{Step::kPing, Protection::kPublic, "ping", "random bytes, to try the link", "nothing"},
     StepInfo{Step::kForwardOperand, Protection::kEncrypted, "forward operand",
              "the sender's piece of the receiver's weights, encrypted under the sender's key", "the layer's shape"},
     StepInfo{Step::kForwardProduct, Protection::kMasked, "forward product",

@@ -12,6 +12,7 @@ enum class Step : std::uint16_t {
   kAgreement = 2,
   kHello = 3,
   kSettings = 4,
+  kPing = 5,
   kForwardOperand = 10,
   kForwardProduct = 11,
   kOutputShare = 12,

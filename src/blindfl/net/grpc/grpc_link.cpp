@@ -58,6 +58,22 @@ void silence_grpc() {
   (void)once;
 }
 
+/// What gRPC's words mean for people who set up a link.
+std::string hint_for(const std::string& error) {
+  const auto says = [&](std::string_view words) { return error.find(words) != std::string::npos; };
+  if (says("Connection refused")) return " (nobody listens there: is the peer running, and is the port right?)";
+  if (says("DNS resolution failed")) return " (there is no such host name)";
+  if (says("No route to host") || says("Network is unreachable"))
+    return " (is the address right, and is a firewall in between?)";
+  if (says("wrong version number") || says("Tls handshake failed"))
+    return " (what answers there does not speak TLS as BlindFL does: is it another program, or a peer with "
+           "--plaintext?)";
+  // What a dialer sees of a listener that does not like its certificate: under TLS 1.3 it learns of it late.
+  if (says("Socket closed") || says("Connection reset"))
+    return " (does the peer have this party's certificate, and does it use TLS?)";
+  return {};
+}
+
 void forget(void* piece) {
   delete static_cast<ResumableStream::Piece*>(piece);
 }
@@ -398,10 +414,7 @@ std::string GrpcChannel::Link::why_no_link() const {
   std::string text = "no link to the peer at " + options_.address + " for " + std::to_string(seconds) + " s: ";
   const std::string refused = refusals_->last();
   if (!last_error_.empty()) {
-    text += last_error_;
-    // What a dialer sees of a listener that does not like its certificate.
-    if (options_.tls && last_error_.ends_with("Socket closed"))
-      text += " (does the peer have this party's certificate?)";
+    text += last_error_ + hint_for(last_error_);
   } else if (!refused.empty()) {
     text += "someone called and was refused: " + refused;
   } else if (stream_.connections() > 0) {

@@ -1,0 +1,39 @@
+#include <ostream>
+
+#include "blindfl/app/commands.h"
+#include "blindfl/net/ledger_comparison.h"
+#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger_report.h"
+
+namespace blindfl::app {
+
+namespace {
+
+void run_audit(const Arguments& arguments, std::ostream& out) {
+  const net::LedgerFile ledger = net::read_ledger(arguments.text("ledger"));
+  net::print_audit(out, ledger);
+  if (!arguments.has("peer-ledger")) return;
+
+  const net::LedgerFile peer = net::read_ledger(arguments.text("peer-ledger"));
+  out << '\n';
+  net::print_audit(out, peer);
+  const net::LedgerComparison comparison = net::compare(ledger, peer);
+  out << '\n';
+  net::print_comparison(out, comparison);
+  require<DataError>(comparison.agree(), "the two ledgers contradict each other: see above");
+}
+
+}  // namespace
+
+Command audit_command() {
+  return {.name = "audit",
+          .summary = "shows what crossed the link, from a party's ledger; compares it with the peer's",
+          .options = {{.name = "ledger",
+                       .placeholder = "FILE",
+                       .summary = "the ledger that this party wrote",
+                       .need = Option::Need::kRequired},
+                      {.name = "peer-ledger", .placeholder = "FILE", .summary = "the peer's ledger of the same run"}},
+          .run = run_audit};
+}
+
+}  // namespace blindfl::app
