@@ -165,6 +165,33 @@ TEST_F(StreamPair, BeginsEachConnectionWithSmallPackets) {
   }
 }
 
+TEST_F(StreamPair, DoesNotStallBetweenANarrowWriterAndAWideReader) {
+  ResumableStream narrow({kLargestData}, [] {});
+  ResumableStream wide({64 * kLargestData}, [] {});
+  wide.connected(narrow.hello());
+  narrow.connected(wide.hello());
+  std::thread writer([&] { narrow.write(numbers(5 * kLargestData)); });
+  Bytes all;
+  while (all.size() < 5 * kLargestData) {
+    carry(narrow, wide);
+    if (wide.has_arrived()) {
+      const Bytes piece = read(wide, 1024);
+      all.insert(all.end(), piece.begin(), piece.end());
+    }
+    carry(wide, narrow);
+  }
+  writer.join();
+  EXPECT_EQ(all, numbers(5 * kLargestData));
+}
+
+TEST_F(StreamPair, TakesNoWindowForMoreThanItsOwn) {
+  HelloPacket hello = b_.hello();
+  hello.window = ~std::uint64_t{0};
+  a_.connected(hello);
+  a_.write(numbers(100));
+  EXPECT_EQ(joined(a_.next_packet()).size(), 101U);
+}
+
 TEST_F(StreamPair, ThrowsOutAPeerThatIgnoresTheWindow) {
   connect();
   DataPacket data{Bytes(1 + kLargestData, kDataKind)};

@@ -87,7 +87,7 @@ void ResumableStream::read(std::span<std::byte> out) {
       arrived_.pop_front();
       front_used_ = 0;
     }
-    const bool worth_telling = consumed_ - credited_ >= options_.window / 4;
+    const bool worth_telling = owes_credit();
     lock.unlock();
     if (worth_telling) wake_();
   }
@@ -139,7 +139,7 @@ void ResumableStream::connected(const HelloPacket& peer) {
     require<ProtocolError>(peer.received >= forgotten_ && peer.received <= written_ && peer.window >= kLargestData,
                            "the peer's hello names a position that this stream does not have");
     peer_nonce_ = peer.mine;
-    peer_window_ = peer.window;
+    peer_window_ = std::min(peer.window, options_.window);
     sent_ = peer.received;
     credited_ = 0;  // the last credit may be lost: tell again
     bye_sent_ = false;
@@ -189,6 +189,11 @@ void ResumableStream::deliver(LinkPacket packet) {
   changed_.notify_all();
 }
 
+// Often enough for the side with the smaller window, which waits once it is full.
+bool ResumableStream::owes_credit() const {
+  return connected_ && consumed_ - credited_ >= peer_window_ / 4;
+}
+
 std::vector<ResumableStream::Part> ResumableStream::data_parts() {
   std::vector<Part> parts{data_kind()};
   std::size_t size = 0;
@@ -214,7 +219,7 @@ std::vector<ResumableStream::Part> ResumableStream::next_packet() {
     changed_.notify_all();
     return {whole(encode_packet(ByeSeenPacket{}))};
   }
-  if (consumed_ - credited_ >= options_.window / 4) {
+  if (owes_credit()) {
     credited_ = consumed_;
     return {whole(encode_packet(CreditPacket{consumed_}))};
   }

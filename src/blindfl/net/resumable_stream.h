@@ -84,6 +84,7 @@ class ResumableStream {
   };
 
   [[nodiscard]] std::vector<Part> data_parts();
+  [[nodiscard]] bool owes_credit() const;
   [[nodiscard]] std::string reason() const;
   void take_data(const DataPacket& data);
   void take_credit(const CreditPacket& credit);
@@ -103,7 +104,7 @@ class ResumableStream {
   std::uint64_t forgotten_ = 0;
   std::uint64_t sent_ = 0;
   std::uint64_t written_ = 0;
-  std::uint64_t peer_window_ = 0;
+  std::uint64_t peer_window_ = 0;  ///< or this side's, if that is smaller
   std::size_t packet_limit_ = 0;  ///< of the next packet: grows while a connection lasts
 
   // Positions in what it receives: arrived, read by the user, told the peer.
