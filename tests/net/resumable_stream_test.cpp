@@ -275,6 +275,19 @@ TEST_F(StreamPair, DeliversEverythingBeforeTheEndAndThenSaysWhy) {
   EXPECT_THROW(b_.deliver(DataPacket{Bytes(2, kDataKind)}), ProtocolError) << "nothing follows an end";
 }
 
+TEST_F(StreamPair, BelievesNoAnswerToAnEndThatItDidNotSend) {
+  connect();
+  EXPECT_THROW(a_.deliver(ByeSeenPacket{}), ProtocolError);
+  EXPECT_FALSE(a_.is_over());
+}
+
+TEST_F(StreamPair, KeepsManyTinyPacketsInLittleMemory) {
+  connect();
+  for (std::size_t i = 0; i < 100000; ++i) a_.deliver(DataPacket{{kDataKind, numbers(1, i)[0]}});
+  EXPECT_EQ(read(a_, 100000), numbers(100000));
+  EXPECT_FALSE(a_.has_arrived());
+}
+
 TEST_F(StreamPair, SaysItsEndAgainAfterACut) {
   connect();
   a_.close({ByeReason::kDone, {}});

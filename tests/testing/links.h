@@ -15,9 +15,9 @@ using Channels = std::pair<std::unique_ptr<net::Channel>, std::unique_ptr<net::C
 
 /// The two parties' identities, made once per process.
 inline const net::Identity& identity(bool first) {
-  static const net::Identity kFirst = net::generate_identity("first", 30);
-  static const net::Identity kSecond = net::generate_identity("second", 30);
-  return first ? kFirst : kSecond;
+  static const net::Identity of_first = net::generate_identity("first", 30);
+  static const net::Identity of_second = net::generate_identity("second", 30);
+  return first ? of_first : of_second;
 }
 
 inline net::GrpcOptions tls_options(net::GrpcOptions::Role role, const std::string& address) {

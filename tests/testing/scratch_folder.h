@@ -32,7 +32,7 @@ class ScratchFolder {
 
   /// Writes a file that only its owner may read, and returns its path.
   [[nodiscard]] std::filesystem::path write(std::string_view name, std::string_view content) const {
-    const std::filesystem::path file_path = path_ / name;
+    std::filesystem::path file_path = path_ / name;
     std::ofstream file(file_path, std::ios::binary | std::ios::trunc);
     file.write(content.data(), static_cast<std::streamsize>(content.size()));
     file.close();

@@ -24,7 +24,7 @@ net::GrpcOptions read_link_options(const Arguments& arguments) {
   net::GrpcOptions options;
   options.role = arguments.has("listen") ? net::GrpcOptions::Role::kListen : net::GrpcOptions::Role::kDial;
   options.address = arguments.text(arguments.has("listen") ? "listen" : "dial");
-  options.patience = std::chrono::seconds(arguments.integer("patience", 1, 7 * 24 * 3600));
+  options.patience = std::chrono::seconds(arguments.integer("patience", 1, 7LL * 24 * 3600));
   const bool certificates = arguments.has("certificate") || arguments.has("key") || arguments.has("peer");
   require<UsageError>(!(arguments.has("plaintext") && certificates),
                       "--plaintext uses no certificates: leave out either it or --certificate, --key and --peer");

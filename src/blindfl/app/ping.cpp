@@ -123,7 +123,7 @@ void measure(net::Channel& channel, const net::GrpcOptions& options, double seco
   if (peer.version != BLINDFL_VERSION) {
     out << "  WARNING: this side runs " << BLINDFL_VERSION << ": both should run the same release\n";
   }
-  const double apart = static_cast<double>(peer.clock - unix_milliseconds()) / 1e3;
+  const double apart = (static_cast<double>(peer.clock) - static_cast<double>(unix_milliseconds())) / 1e3;
   out << "clocks            " << std::fixed << std::setprecision(1) << std::abs(apart) << " s apart\n";
   if (std::abs(apart) > 60) out << "  WARNING: certificates have dates: a wrong clock makes them invalid\n";
   tell_dates(options, out);
@@ -164,7 +164,7 @@ void run_ping(const Arguments& arguments, std::ostream& out) {
   try {
     channel.wait_for_peer();
     measure(channel, options, seconds, out);
-  } catch (const TransportError&) {
+  } catch (...) {
     interruption.ignore();
     require<Error>(!interruption.happened(), "stopped; the peer was told");
     throw;

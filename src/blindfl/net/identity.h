@@ -22,7 +22,7 @@ struct Identity {
   SecretVector<char> key;   ///< PEM; never leaves this party
 };
 
-/// When a certificate can be used. Nothing here compares it with a clock: TLS does, at every connection.
+/// When a certificate can be used. Nothing here compares it with a clock: the link does, at every connection.
 struct Validity {
   std::chrono::sys_seconds not_before;
   std::chrono::sys_seconds not_after;

@@ -241,6 +241,7 @@ std::vector<StepTotals> audit(const LedgerFile& ledger) {
   add(ledger.sent, &StepTotals::sent);
   add(ledger.received, &StepTotals::received);
   std::vector<StepTotals> list;
+  list.reserve(totals.size());
   for (const auto& [step, sums] : totals) list.push_back(sums);
   return list;
 }

@@ -18,15 +18,6 @@ enum class Kind : std::uint8_t {
 
 constexpr std::size_t kHelloBytes = 4 + 16 + 16 + 8 + 8;
 
-std::string printable(ByteView bytes) {
-  std::string words;
-  for (const std::byte b : bytes) {
-    const auto c = static_cast<char>(b);
-    words += c >= ' ' && c <= '~' ? c : '?';
-  }
-  return words;
-}
-
 LinkPacket decode_hello(BufferSource& in) {
   HelloPacket hello;
   hello.version = in.read_u32();
@@ -38,6 +29,12 @@ LinkPacket decode_hello(BufferSource& in) {
 }
 
 }  // namespace
+
+std::string printable_words(std::string_view words) {
+  std::string clean(words.substr(0, kLongestReason));
+  for (char& c : clean) c = c >= ' ' && c <= '~' ? c : '?';
+  return clean;
+}
 
 Bytes encode_packet(const LinkPacket& packet) {
   BufferSink out;
@@ -88,7 +85,8 @@ LinkPacket decode_packet(Bytes bytes) {
       const std::uint8_t reason = in.read_u8();
       require<ProtocolError>(reason <= static_cast<std::uint8_t>(ByeReason::kInterrupted),
                              "the peer closes the link for a reason that is none: ", static_cast<unsigned>(reason));
-      return ByePacket{static_cast<ByeReason>(reason), printable(ByteView(bytes).subspan(2))};
+      return ByePacket{static_cast<ByeReason>(reason),
+                       printable_words({reinterpret_cast<const char*>(bytes.data()) + 2, body - 1})};
     }
     case Kind::kByeSeen:
       check_size(body == 0);

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <variant>
 
 #include "blindfl/base/bytes.h"
@@ -15,7 +16,7 @@
 //                 window (8): the first packet of every connection, each way
 //   'D'  data     the next bytes of the stream, 1 to kLargestData of them
 //   'A'  credit   bytes consumed so far (8): the receiver may forget them, and send that much further
-//   'B'  bye      a reason (1), then words for people, at most kLongestReason bytes: nothing follows
+//   'B'  bye      a reason (1), then words for people, at most kLongestReason bytes: no data follows
 //   'C'  bye seen nothing
 
 namespace blindfl::net {
@@ -54,6 +55,9 @@ using LinkPacket = std::variant<HelloPacket, DataPacket, CreditPacket, ByePacket
 
 /// What stands in front of a data packet's bytes.
 constexpr std::byte kDataKind{'D'};
+
+/// Words of a peer, fit for a screen: at most kLongestReason characters of printable ASCII.
+[[nodiscard]] std::string printable_words(std::string_view words);
 
 /// Throws ProtocolError if the bytes are not a packet. Words are cut down to printable ASCII: they end up on a screen.
 [[nodiscard]] LinkPacket decode_packet(Bytes bytes);

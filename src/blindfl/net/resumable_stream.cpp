@@ -21,8 +21,8 @@ ResumableStream::Part whole(Bytes bytes) {
 }
 
 const ResumableStream::Part& data_kind() {
-  static const ResumableStream::Part kPart = whole({kDataKind});
-  return kPart;
+  static const ResumableStream::Part part = whole({kDataKind});
+  return part;
 }
 
 }  // namespace
@@ -38,7 +38,8 @@ ResumableStream::ResumableStream(const Options& options, std::function<void()> w
 
 std::string ResumableStream::reason() const {
   if (!failure_.empty()) return failure_;
-  if (bye_) return "the link to the peer is closed on this side";
+  if (bye_ && (!peer_bye_ || peer_bye_->reason == ByeReason::kDone))
+    return "the link to the peer is closed on this side";
   switch (peer_bye_ ? peer_bye_->reason : ByeReason::kDone) {
     case ByeReason::kDone:
       return "the peer closed the link";
@@ -61,6 +62,7 @@ void ResumableStream::write(ByteView bytes) {
     lock.unlock();
     auto piece = std::make_shared<const Bytes>(taken.begin(), taken.end());
     lock.lock();
+    require<TransportError>(!over(), reason());  // closed meanwhile: nothing may follow the end
     kept_.push_back({written_, std::move(piece)});
     written_ += taken.size();
     bytes = bytes.subspan(taken.size());
@@ -110,9 +112,13 @@ void ResumableStream::close(const ByePacket& bye) {
 
 void ResumableStream::linger(std::chrono::milliseconds at_most) {
   std::unique_lock lock(mutex_);
-  changed_.wait_for(lock, at_most, [this] {
+  const auto done = [this] {
     return bye_seen_ || !failure_.empty() || connections_ == 0 || (peer_bye_ && !owes_bye_seen_);
-  });
+  };
+  for (std::uint64_t before = ~forgotten_; !done() && before != forgotten_;) {
+    before = forgotten_;
+    changed_.wait_for(lock, at_most, [&] { return done() || forgotten_ != before; });
+  }
 }
 
 // ---- the link's side
@@ -161,6 +167,16 @@ void ResumableStream::take_data(const DataPacket& data) {
                          options_.window, " bytes");
 }
 
+// Many tiny packets take no more memory than one. The first is left alone: it may be being read.
+void ResumableStream::keep(DataPacket data) {
+  if (arrived_.size() >= 2 && arrived_.back().packet.size() + data.bytes().size() <= kLargestData) {
+    Bytes& last = arrived_.back().packet;
+    last.insert(last.end(), data.bytes().begin(), data.bytes().end());
+  } else {
+    arrived_.push_back(std::move(data));
+  }
+}
+
 void ResumableStream::take_credit(const CreditPacket& credit) {
   require<ProtocolError>(credit.consumed >= forgotten_ && credit.consumed <= sent_,
                          "the peer claims to have read what was not sent");
@@ -176,13 +192,14 @@ void ResumableStream::deliver(LinkPacket packet) {
     if (auto* data = std::get_if<DataPacket>(&packet)) {
       require<ProtocolError>(!peer_bye_, "the peer sent data after its end");
       take_data(*data);
-      arrived_.push_back(std::move(*data));
+      keep(std::move(*data));
     } else if (const auto* credit = std::get_if<CreditPacket>(&packet)) {
       take_credit(*credit);
     } else if (auto* bye = std::get_if<ByePacket>(&packet)) {
       peer_bye_ = std::move(*bye);
       owes_bye_seen_ = true;
     } else {
+      require<ProtocolError>(bye_.has_value(), "the peer has seen an end that this side did not send");
       bye_seen_ = true;
     }
   }

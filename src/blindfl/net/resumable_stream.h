@@ -41,7 +41,7 @@ class ResumableStream {
   [[nodiscard]] bool has_arrived() const;
   /// What was written is still delivered, and then the peer told. This side's calls throw from now on.
   void close(const ByePacket& bye);
-  /// Waits until the peer has seen the end, or the time is up.
+  /// Waits until the peer has seen the end, or has read nothing for that long.
   void linger(std::chrono::milliseconds at_most);
   [[nodiscard]] std::uint64_t window() const { return options_.window; }
 
@@ -72,7 +72,7 @@ class ResumableStream {
   [[nodiscard]] bool is_connected() const;
   /// Waits for the first connection. Throws TransportError if the stream is lost before.
   void wait_for_connection();
-  /// Has one of the two sides said that nothing follows, or is all lost?
+  /// Has one side said that nothing follows, and the other seen it; or is all lost?
   [[nodiscard]] bool is_over() const;
   /// Connections so far.
   [[nodiscard]] std::uint64_t connections() const;
@@ -87,6 +87,7 @@ class ResumableStream {
   [[nodiscard]] bool owes_credit() const;
   [[nodiscard]] std::string reason() const;
   void take_data(const DataPacket& data);
+  void keep(DataPacket data);
   void take_credit(const CreditPacket& credit);
 
   Options options_;
@@ -105,7 +106,7 @@ class ResumableStream {
   std::uint64_t sent_ = 0;
   std::uint64_t written_ = 0;
   std::uint64_t peer_window_ = 0;  ///< or this side's, if that is smaller
-  std::size_t packet_limit_ = 0;  ///< of the next packet: grows while a connection lasts
+  std::size_t packet_limit_ = 0;   ///< of the next packet: grows while a connection lasts
 
   // Positions in what it receives: arrived, read by the user, told the peer.
   std::deque<DataPacket> arrived_;

@@ -66,14 +66,23 @@ Session::Session(Party party, net::Channel& channel, const he::Scheme& scheme, c
       key_owner_(scheme.generate_keys(random_)),
       weight_seed_(options.weight_seed ? *options.weight_seed : random_.next_u64()),
       exceptions_at_start_(std::uncaught_exceptions()) {
+  try {
+    open();
+  } catch (...) {
+    channel_.close();
+    throw;
+  }
+  // While this party waits for its peer, it prepares what its next replies need and no data tells.
+  channel_.when_idle([this] { return peer_multiplier_->prepare(); });
+}
+
+void Session::open() {
   greet();
-  const net::Message key{net::Step::kPublicKey, 0, scheme.public_key_bytes()};
+  const net::Message key{net::Step::kPublicKey, 0, scheme_.public_key_bytes()};
   Bytes theirs;
   exchange(
       key.size, [&] { channel_.send(key, key_owner_->public_key()); }, [&] { theirs = channel_.receive(key); });
-  peer_multiplier_ = scheme.multiplier(theirs);
-  // While this party waits for its peer, it prepares what its next replies need and no data tells.
-  channel_.when_idle([this] { return peer_multiplier_->prepare(); });
+  peer_multiplier_ = scheme_.multiplier(theirs);
 }
 
 // Each checks what the other says of itself, so a mismatch stops both at once.

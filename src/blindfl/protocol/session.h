@@ -91,6 +91,7 @@ class Session {
     std::string what;
     Settings settings;
   };
+  void open();
   void greet();
   [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);
   std::string id_;

@@ -1,6 +1,7 @@
 #include "blindfl/protocol/settings.h"
 
 #include <algorithm>
+#include <locale>
 #include <sstream>
 
 #include "blindfl/base/digest.h"
@@ -24,6 +25,7 @@ Settings& Settings::add(std::string_view name, std::string_view value) {
 
 Settings& Settings::add(std::string_view name, double value) {
   std::ostringstream text;
+  text.imbue(std::locale::classic());  // the same at both parties, whatever their language
   text.precision(17);
   text << value;
   return add(name, std::string_view(text.str()));
@@ -36,7 +38,7 @@ Settings& Settings::add(const Settings& more) {
 
 std::string Settings::text() const {
   std::string text;
-  for (const auto& [name, value] : all_) text += name + ": " + value + "\n";
+  for (const auto& [name, value] : all_) text.append(name).append(": ").append(value).append("\n");
   return text;
 }
 
@@ -68,7 +70,8 @@ const std::string* Settings::find(std::string_view name) const {
 std::string Settings::differences(const Settings& mine, const Settings& theirs) {
   std::string text;
   const auto tell = [&](const std::string& name, const std::string& here, const std::string& there) {
-    text += (text.empty() ? "" : "; ") + name + " is " + here + " here and " + there + " at the peer";
+    text.append(text.empty() ? "" : "; ").append(name).append(" is ").append(here).append(" here and ");
+    text.append(there).append(" at the peer");
   };
   for (const auto& [name, value] : mine.all_) {
     const std::string* other = theirs.find(name);

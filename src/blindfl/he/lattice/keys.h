@@ -40,7 +40,7 @@ struct SecretKey {
   SecretResidues s_reply;  ///< times 1 / (q' / q_l), for opening a reply: kept moduli only
 };
 
-/// Digest of the parameters, the first bytes of everything that is encrypted under them.
+/// Digest of the parameters, the first bytes of a public key.
 [[nodiscard]] KeyId params_id(const Params& params);
 
 /// Reads a packed polynomial modulo one prime, groups of 64 values `stride` apart.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <locale>
 #include <map>
 #include <sstream>
 
@@ -60,6 +61,7 @@ Params::Params(const ParamsSpec& spec, Floor floor)
 
 std::string Params::describe() const {
   std::ostringstream text;
+  text.imbue(std::locale::classic());
   text << "lattice, degree " << degree_ << ", primes";
   for (const Modulus& m : moduli_) text << " " << m.value();
   text << ", " << moduli_.size() - kept_ << " dropped, plaintexts modulo 2^128";

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -64,10 +65,12 @@ class ScratchPool {
   }
 
  private:
-  void give_back(Memory memory) {
+  void give_back(Memory memory) noexcept try {
     const std::lock_guard lock(mutex_);
     const auto larger = std::ranges::find_if(spare_, [&](const Memory& m) { return m.size() >= memory.size(); });
     spare_.insert(larger, std::move(memory));
+  } catch (const std::bad_alloc&) {
+    // Then it is freed instead, which is as good when there is none.
   }
 
   std::mutex mutex_;

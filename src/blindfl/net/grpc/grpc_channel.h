@@ -38,7 +38,7 @@ struct GrpcOptions {
 class GrpcChannel final : public Channel {
  public:
   /// Begins to listen or to dial. Messages may be sent at once; they wait.
-  /// Throws ConfigError if certificates or address are unusable, TransportError if the port is taken.
+  /// Throws ConfigError or DataError if certificates are unusable, TransportError if the port is taken.
   explicit GrpcChannel(const GrpcOptions& options);
   GrpcChannel(const GrpcChannel&) = delete;
   GrpcChannel& operator=(const GrpcChannel&) = delete;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@ constexpr const char* kMethod = "/blindfl.Link/Connect";
 constexpr milliseconds kFirstBackOff{100};
 constexpr milliseconds kLongestBackOff{2000};
 constexpr milliseconds kTick{100};
+constexpr milliseconds kHelloPatience{20000};
 /// What gRPC may hold of a peer's bytes before this side has looked at them; see docs/deployment.md.
 constexpr std::size_t kQuota = std::size_t{256} << 20;
 
@@ -42,6 +44,8 @@ std::vector<std::pair<const char*, int>> settings(const GrpcOptions& options) {
       {GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000},
       {GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000},
       {GRPC_ARG_ENABLE_RETRIES, 0},
+      // Nothing but plain bytes: what a peer compresses could become anything.
+      {GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1},
       {GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1},
       {GRPC_ARG_ENABLE_HTTP_PROXY, 0},
       // Otherwise two listeners on one port would share its callers, without an error.
@@ -95,6 +99,7 @@ grpc::ByteBuffer to_buffer(const LinkPacket& packet) {
 
 Bytes to_bytes(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
+  require<ProtocolError>(buffer.Length() <= kLargestData + 1, "the peer sent a packet of ", buffer.Length(), " bytes");
   require<ProtocolError>(buffer.Dump(&slices).ok(), "the peer sent a packet that cannot be read");
   Bytes bytes;
   bytes.reserve(buffer.Length());
@@ -127,6 +132,7 @@ class GrpcChannel::Link::Call {
   bool said_hello = false;
   bool heard_hello = false;
   bool dropped = false;
+  std::optional<Clock::time_point> accepted_at;
   grpc::ByteBuffer incoming;
   grpc::Status status;
   std::string refusal;  ///< what a listener tells a caller it does not want
@@ -281,6 +287,7 @@ void GrpcChannel::Link::handle(Call& call, Event event, bool ok) {
     case Event::kStarted:
       if (!dials_ && ok) {
         static_cast<Accepted&>(call).accept();
+        call.accepted_at = Clock::now();
         open_call();  // for the next caller
       }
       if (!ok) {
@@ -323,8 +330,9 @@ void GrpcChannel::Link::handle_packet(Call& call) try {
   begin_read(call);
   send_next();
 } catch (const Error& error) {
-  // Nobody but the peer gets this far under TLS, so what is wrong with its packets is wrong with the run.
-  refuse(call, error.what(), options_.tls.has_value() || current_ == &call);
+  // Nobody but the peer gets this far under TLS, so what is wrong with its packets is wrong with the run; unless
+  // another connection carries it: then this may be an old one's packet that came late.
+  refuse(call, error.what(), current_ == &call || (options_.tls.has_value() && current_ == nullptr));
 }
 
 void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
@@ -341,6 +349,7 @@ void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
   current_ = &call;
   back_off_ = {};  // a link that has just worked is worth an immediate try
   last_error_.clear();
+  refusals_->note({});
   if (dials_) return;
   call.said_hello = true;
   begin_write(call, to_buffer(stream_.hello()));
@@ -366,11 +375,12 @@ void GrpcChannel::Link::drop(Call& call) {
 
 void GrpcChannel::Link::handle_status(Call& call) {
   if (!dials_ || current_ != nullptr) return;
-  last_error_ = call.status.error_message();
+  last_error_ = printable_words(call.status.error_message());
   if (call.status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
     stream_.fail("the peer refuses this link: " + last_error_);
   }
-  if (const std::string why = refusals_->last(); !why.empty()) stream_.fail(why);
+  // On a link that has worked, another certificate may be a router's on the way: that passes.
+  if (const std::string why = refusals_->last(); !why.empty() && stream_.connections() == 0) stream_.fail(why);
   retry_at_ = Clock::now() + back_off_;
   back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
 }
@@ -403,6 +413,13 @@ void GrpcChannel::Link::pump() {
 }
 
 void GrpcChannel::Link::watch_the_clock() {
+  for (const auto& call : calls_) {
+    const bool silent = call->accepted_at && !call->heard_hello && Clock::now() - *call->accepted_at > kHelloPatience;
+    if (silent && !call->dropped) {
+      refuse(*call, "the peer did not say hello", false);
+      break;  // the list may have changed; the next tick sees the others
+    }
+  }
   if (current_ != nullptr || stream_.is_over()) return;
   const auto now = Clock::now();
   if (now - lost_since_ > options_.patience) stream_.fail(why_no_link());

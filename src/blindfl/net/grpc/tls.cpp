@@ -1,6 +1,7 @@
 #include "blindfl/net/grpc/tls.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <functional>
 #include <utility>
 #include <vector>
@@ -74,9 +75,10 @@ template <class CredentialsOptions>
 void configure(CredentialsOptions& credentials, const TlsOptions& options, const std::shared_ptr<Refusals>& refusals) {
   allow_only_tls_13();
   check_own(options);
-  const std::string key(options.identity.key.begin(), options.identity.key.end());
+  std::string key(options.identity.key.begin(), options.identity.key.end());
   credentials.set_certificate_provider(std::make_shared<tls13::StaticDataCertificateProvider>(
       options.peer_certificate, std::vector<tls13::IdentityKeyCertPair>{{key, options.identity.certificate}}));
+  explicit_bzero(key.data(), key.size());  // gRPC has its own copy by now, which nobody can clear
   credentials.watch_root_certs();
   credentials.watch_identity_key_cert_pairs();
   credentials.set_check_call_host(false);
