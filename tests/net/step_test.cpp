@@ -59,7 +59,8 @@ TEST(Step, SaysWhatProtectsIt) {
   const std::vector<std::pair<Step, std::string_view>> protections = {
       {Step::kPublicKey, "public"},       {Step::kAgreement, "public"},  {Step::kForwardOperand, "encrypted"},
       {Step::kForwardProduct, "masked"},  {Step::kOutputShare, "share"}, {Step::kDerivativeOperand, "encrypted"},
-      {Step::kGradientProduct, "masked"},
+      {Step::kGradientProduct, "masked"}, {Step::kHello, "public"},      {Step::kSettings, "public"},
+      {Step::kPing, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
@@ -71,7 +72,7 @@ TEST(Step, SaysWhatProtectsIt) {
 }
 
 TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
-  for (const unsigned number : {0U, 3U, 9U, 9999U, 0xFFFFU}) {
+  for (const unsigned number : {0U, 6U, 9U, 9999U, 0xFFFFU}) {
     const auto step = static_cast<Step>(number);
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");
