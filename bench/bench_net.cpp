@@ -1,6 +1,8 @@
 // The link between two machines, without the machines: two processes on loopback, mutual TLS 1.3, messages through
 // net::Channel; beside what two `openssl` programs copy over TLS 1.3 in the same minute. No libtorch.
 
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,12 +11,13 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
-#include <fstream>
 #include <functional>
 #include <future>
 #include <iomanip>
 #include <iostream>
 #include <optional>
+#include <span>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -24,12 +27,16 @@
 #include "blindfl/net/grpc/grpc_channel.h"
 #include "openssl_copy.h"
 #include "timing.h"
+#include "usage.h"
 
 namespace {
 
 using blindfl::Bytes;
 using blindfl::ByteSink;
 using blindfl::ByteSource;
+using blindfl::bench::PeakMemory;
+using blindfl::bench::processor_seconds;
+using blindfl::bench::Rate;
 using blindfl::net::GrpcChannel;
 using blindfl::net::GrpcOptions;
 using blindfl::net::Identity;
@@ -107,32 +114,7 @@ void exchange_all(GrpcChannel& channel, const Order& order, const Bytes& payload
   sending.get();
 }
 
-// ---- memory
-
-/// A line of /proc/self/status, in bytes.
-std::uint64_t memory_now(std::string_view name) {
-  std::ifstream file("/proc/self/status");
-  for (std::string line; std::getline(file, line);) {
-    if (line.starts_with(name)) return std::strtoull(line.c_str() + name.size(), nullptr, 10) << 10;
-  }
-  blindfl::fail<blindfl::Error>("this system does not tell how much memory a process has");
-}
-
-/// How far this process' memory grew at most since this was made.
-class PeakMemory {
- public:
-  PeakMemory() {
-    std::ofstream("/proc/self/clear_refs") << "5";  // the peak begins anew
-    start_ = memory_now("VmRSS:");
-  }
-  [[nodiscard]] std::uint64_t growth() const {
-    const std::uint64_t peak = memory_now("VmHWM:");
-    return peak > start_ ? peak - start_ : 0;
-  }
-
- private:
-  std::uint64_t start_ = 0;
-};
+// ---- a long message
 
 /// Sends one message from a small buffer, as a scheme that computes its next piece.
 std::uint64_t send_stream(GrpcChannel& channel, std::uint64_t bytes) {
@@ -177,6 +159,7 @@ void run_b(GrpcChannel& channel) {
   const Bytes payload(kSizes.back(), std::byte{0x5a});
   while (true) {
     const auto order = receive_value<Order>(channel);
+    const double processor_before = processor_seconds(RUSAGE_SELF);
     switch (order.kind) {
       case Order::Kind::kReceive:
         receive_all(channel, order);
@@ -195,36 +178,44 @@ void run_b(GrpcChannel& channel) {
       case Order::Kind::kEnd:
         return;
     }
-    send_value(channel, std::uint64_t{0});  // A's clock runs until all has arrived
+    // A's clock runs until all has arrived.
+    send_value(channel, processor_seconds(RUSAGE_SELF) - processor_before);
   }
 }
 
-/// Seconds for an order that moves messages.
-double timed(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+struct Taken {
+  double seconds = 0;
+  double processor_seconds = 0;  // at both ends
+};
+
+/// Carries out an order that moves messages.
+Taken carry_out(GrpcChannel& channel, const Order& order, const Bytes& payload) {
   const auto start = Clock::now();
+  const double processor_before = processor_seconds(RUSAGE_SELF);
   send_value(channel, order);
   if (order.kind == Order::Kind::kReceive) {
     send_all(channel, order, payload);
   } else {
     exchange_all(channel, order, payload);
   }
-  (void)receive_value<std::uint64_t>(channel);
-  return since(start);
+  const auto at_b = receive_value<double>(channel);
+  return {since(start), at_b + processor_seconds(RUSAGE_SELF) - processor_before};
 }
 
-struct Rate {
-  double megabytes_per_second = 0;  // both directions added up
-  std::uint64_t bytes_each_way = 0;
-};
-
-Rate measure(GrpcChannel& channel, Order::Kind kind, std::uint64_t size, const Bytes& payload, double seconds) {
+/// Messages of a size that keep the link busy for about `seconds`.
+Order order_for(GrpcChannel& channel, Order::Kind kind, std::uint64_t size, const Bytes& payload, double seconds) {
   Order order{kind, std::max<std::uint64_t>(1, 128 * kMiB / size), size};
-  const double trial = timed(channel, order, payload);
-  order.messages =
-      std::max<std::uint64_t>(1, static_cast<std::uint64_t>(seconds / trial * static_cast<double>(order.messages)));
-  const double directions = kind == Order::Kind::kBothWays ? 2 : 1;
-  const std::uint64_t bytes = order.messages * size;
-  return {directions * static_cast<double>(bytes) / 1e6 / timed(channel, order, payload), bytes};
+  const double trial = carry_out(channel, order, payload).seconds;
+  const double messages = static_cast<double>(order.messages) * seconds / trial;
+  order.messages = std::max<std::uint64_t>(1, static_cast<std::uint64_t>(messages));
+  return order;
+}
+
+Rate measure(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+  const Taken taken = carry_out(channel, order, payload);
+  const double directions = order.kind == Order::Kind::kBothWays ? 2 : 1;
+  const double megabytes = directions * static_cast<double>(order.messages * order.size) / 1e6;
+  return {megabytes / taken.seconds, 1000 * taken.processor_seconds / megabytes};
 }
 
 /// Microseconds of the median round trip of a small message.
@@ -238,38 +229,51 @@ double measure_round_trip(GrpcChannel& channel, double seconds) {
     (void)channel.receive(message_of(kRoundTripBytes));
     watch.lap();
   }
-  (void)receive_value<std::uint64_t>(channel);
+  (void)receive_value<double>(channel);
   return 1000 * watch.median_lap();
 }
 
-std::string text(std::optional<double> value, int digits) {
-  if (!value) return "null";
+std::string text(double value, int digits) {
   std::ostringstream out;
-  out << std::fixed << std::setprecision(digits) << *value;
+  out << std::fixed << std::setprecision(digits) << value;
   return out.str();
+}
+
+void print(std::uint64_t size, const Rate& one_way, const Rate& both_ways, const std::optional<Rate>& openssl,
+           bool json) {
+  const double ratio = openssl ? one_way.megabytes_per_second / openssl->megabytes_per_second : 0;
+  if (json) {
+    std::cout << R"({"message_bytes":)" << size << R"(,"one_way_mb_s":)" << text(one_way.megabytes_per_second, 1)
+              << R"(,"one_way_processor_s_per_gb":)" << text(one_way.processor_seconds_per_gigabyte, 3)
+              << R"(,"both_ways_mb_s":)" << text(both_ways.megabytes_per_second, 1);
+    if (openssl) {
+      std::cout << R"(,"openssl_mb_s":)" << text(openssl->megabytes_per_second, 1)
+                << R"(,"openssl_processor_s_per_gb":)" << text(openssl->processor_seconds_per_gigabyte, 3)
+                << R"(,"ratio":)" << text(ratio, 3);
+    }
+    std::cout << "}" << std::endl;
+    return;
+  }
+  std::cout << std::setw(8) << text(static_cast<double>(size) / 1e3, 0) << " |" << std::setw(8)
+            << text(one_way.megabytes_per_second, 0) << std::setw(16) << text(one_way.processor_seconds_per_gigabyte, 2)
+            << " |" << std::setw(10) << text(both_ways.megabytes_per_second, 0) << " |" << std::setw(8)
+            << (openssl ? text(openssl->megabytes_per_second, 0) : "-") << std::setw(16)
+            << (openssl ? text(openssl->processor_seconds_per_gigabyte, 2) : "-") << " |" << std::setw(6)
+            << (openssl ? text(ratio, 2) : "-") << std::endl;
 }
 
 void print_rates(GrpcChannel& channel, const Options& options) {
   const blindfl::bench::OpensslCopy openssl;
-  if (!openssl.present() && !options.json) std::cout << "there is no program openssl here: its column stays empty\n";
-  if (!options.json) std::cout << "message, kB   one way   both ways   openssl one way   ratio   (MB/s)\n";
+  if (!options.json) {
+    if (!openssl.present()) std::cout << "there is no program openssl here: its columns stay empty\n";
+    std::cout << " message | one way   processor s/GB | both ways | openssl  processor s/GB | ratio   (kB; MB/s)\n";
+  }
   const Bytes payload(kSizes.back(), std::byte{0x5a});
   for (const std::uint64_t size : kSizes) {
-    const Rate one = measure(channel, Order::Kind::kReceive, size, payload, options.seconds);
-    const std::optional<double> reference = openssl.rate(one.bytes_each_way);
-    const Rate both = measure(channel, Order::Kind::kBothWays, size, payload, options.seconds);
-    std::optional<double> ratio;
-    if (reference) ratio = one.megabytes_per_second / *reference;
-    if (options.json) {
-      std::cout << R"({"message_bytes":)" << size << R"(,"one_way_mb_s":)" << text(one.megabytes_per_second, 1)
-                << R"(,"both_ways_mb_s":)" << text(both.megabytes_per_second, 1) << R"(,"openssl_mb_s":)"
-                << text(reference, 1) << R"(,"ratio":)" << text(ratio, 3) << "}\n";
-    } else {
-      std::cout << std::setw(11) << text(static_cast<double>(size) / 1e3, 0) << std::setw(10)
-                << text(one.megabytes_per_second, 0) << std::setw(12) << text(both.megabytes_per_second, 0)
-                << std::setw(18) << (reference ? text(reference, 0) : "-") << std::setw(8)
-                << (ratio ? text(ratio, 2) : "-") << std::endl;
-    }
+    const Order one_way = order_for(channel, Order::Kind::kReceive, size, payload, options.seconds);
+    const Order both_ways = order_for(channel, Order::Kind::kBothWays, size, payload, options.seconds);
+    const Rate measured = measure(channel, one_way, payload);
+    print(size, measured, measure(channel, both_ways, payload), openssl.rate(one_way.messages * size), options.json);
   }
   const double trip = measure_round_trip(channel, options.seconds);
   if (options.json) {
@@ -284,7 +288,7 @@ void print_stream(GrpcChannel& channel, const Options& options) {
   send_value(channel, Order{Order::Kind::kStream, 1, options.stream_bytes});
   const std::uint64_t sender = send_stream(channel, options.stream_bytes);
   const auto receiver = receive_value<std::uint64_t>(channel);
-  (void)receive_value<std::uint64_t>(channel);
+  (void)receive_value<double>(channel);
   const double seconds = since(start);
   if (options.json) {
     std::cout << R"({"stream_bytes":)" << options.stream_bytes << R"(,"seconds":)" << text(seconds, 2)

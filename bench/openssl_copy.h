@@ -24,6 +24,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/net/identity.h"
 #include "timing.h"
+#include "usage.h"
 
 namespace blindfl::bench {
 
@@ -95,6 +96,13 @@ class Descriptor {
   int number_;
 };
 
+/// Of bytes that went one way, or both.
+struct Rate {
+  double megabytes_per_second = 0;
+  /// At both ends together. Unlike the other figure, it is hardly changed by what else this machine does.
+  double processor_seconds_per_gigabyte = 0;
+};
+
 /// Copies bytes from one `openssl` program to another over TLS 1.3 on loopback: what this machine can do without
 /// gRPC, frames and checksums.
 class OpensslCopy {
@@ -103,21 +111,21 @@ class OpensslCopy {
     net::save_identity(net::generate_identity("bench", 1), folder_ / "certificate", folder_ / "key");
     present_ = Program({"openssl", "version"}, null_.number(), null_.number()).wait();
     // A connection takes time before its first byte; that is not throughput.
-    if (present_) start_ = median_of_three(1);
+    if (present_) start_ = median({copy(1), copy(1), copy(1)});
   }
 
   [[nodiscard]] bool present() const { return present_; }
-  /// Megabytes per second, the better of two tries; nothing if there is no openssl here.
-  [[nodiscard]] std::optional<double> rate(std::uint64_t bytes) const {
+  /// The better of two tries; nothing if there is no openssl here.
+  [[nodiscard]] std::optional<Rate> rate(std::uint64_t bytes) const {
     if (!present_) return std::nullopt;
-    return static_cast<double>(bytes) / 1e6 / (std::min(copy(bytes), copy(bytes)) - start_);
+    const double megabytes = static_cast<double>(bytes) / 1e6;
+    const double processor_before = processor_seconds(RUSAGE_CHILDREN);
+    const double seconds = std::min(copy(bytes), copy(bytes)) - start_;
+    const double processor = (processor_seconds(RUSAGE_CHILDREN) - processor_before) / 2;
+    return Rate{megabytes / seconds, 1000 * processor / megabytes};
   }
 
  private:
-  [[nodiscard]] double median_of_three(std::uint64_t bytes) const {
-    return median({copy(bytes), copy(bytes), copy(bytes)});
-  }
-
   [[nodiscard]] static sockaddr_in loopback(int port) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
@@ -166,7 +174,7 @@ class OpensslCopy {
     Program client({"openssl", "s_client", "-quiet", "-no_ign_eof", "-nocommands", "-tls1_3", "-connect",
                     "127.0.0.1:" + std::to_string(port)},
                    input.number(), null_.number());
-    require<Error>(server.started() && client.started() && server.wait() && client.wait(), "openssl failed");
+    require<Error>(server.started() && client.started() && client.wait() && server.wait(), "openssl failed");
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
 
