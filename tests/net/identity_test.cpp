@@ -72,12 +72,12 @@ class IdentityFiles : public ::testing::Test {
  protected:
   IdentityFiles() {
     ERR_clear_error();
-    certificate_path = folder.write("me.crt", me.certificate);
-    key_path = folder.write("me.key", content_of(me.key));
+    certificate_path_ = folder_.write("me.crt", me_.certificate);
+    key_path_ = folder_.write("me.key", content_of(me_.key));
   }
 
   void expect_silent_about_the_key(const std::string& message) const {
-    for (const std::string& line : lines_of(content_of(me.key))) {
+    for (const std::string& line : lines_of(content_of(me_.key))) {
       // Every eighth part of a line: half a key is too much as well.
       for (std::size_t at = 0; at + 8 <= line.size() && !line.starts_with("-----"); at += 8) {
         EXPECT_THAT(message, Not(HasSubstr(line.substr(at, 8))));
@@ -102,10 +102,10 @@ class IdentityFiles : public ::testing::Test {
     return message;
   }
 
-  const Identity me = generate_identity("me", 30);
-  const ScratchFolder folder;
-  std::filesystem::path certificate_path;
-  std::filesystem::path key_path;
+  const Identity me_ = generate_identity("me", 30);
+  const ScratchFolder folder_;
+  std::filesystem::path certificate_path_;
+  std::filesystem::path key_path_;
 };
 
 TEST(Identity, IsNewEachTime) {
@@ -169,20 +169,20 @@ TEST(Identity, HasTheFingerprintThatOpensslPrints) {
 }
 
 TEST_F(IdentityFiles, HoldWhatWasSaved) {
-  const auto certificate = folder.path() / "new.crt";
-  const auto key = folder.path() / "new.key";
-  save_identity(me, certificate, key);
+  const auto certificate = folder_.path() / "new.crt";
+  const auto key = folder_.path() / "new.key";
+  save_identity(me_, certificate, key);
   const Identity loaded = load_identity(certificate, key);
-  EXPECT_EQ(loaded.certificate, me.certificate);
-  EXPECT_EQ(loaded.key, me.key);
-  EXPECT_EQ(load_certificate(certificate), me.certificate);
+  EXPECT_EQ(loaded.certificate, me_.certificate);
+  EXPECT_EQ(loaded.key, me_.key);
+  EXPECT_EQ(load_certificate(certificate), me_.certificate);
 }
 
 TEST_F(IdentityFiles, AreReadableByTheOwnerAndByAll) {
   for (const mode_t mask : {mode_t{0}, mode_t{022}, mode_t{077}}) {
     const ScratchFolder fresh;
     const mode_t before = umask(mask);
-    save_identity(me, fresh.path() / "me.crt", fresh.path() / "me.key");
+    save_identity(me_, fresh.path() / "me.crt", fresh.path() / "me.key");
     umask(before);
     EXPECT_EQ(mode_of(fresh.path() / "me.key"), 0600U);
     EXPECT_EQ(mode_of(fresh.path() / "me.crt"), 0644U & ~mask);
@@ -191,37 +191,37 @@ TEST_F(IdentityFiles, AreReadableByTheOwnerAndByAll) {
 
 TEST_F(IdentityFiles, AreNeverOverwritten) {
   const Identity other = generate_identity("other", 30);
-  const auto absent = folder.path() / "absent";
-  EXPECT_THAT([&] { save_identity(other, certificate_path, absent); },
-              ThrowsMessage<ConfigError>(AllOf(HasSubstr(certificate_path.string()), HasSubstr("exists already"))));
+  const auto absent = folder_.path() / "absent";
+  EXPECT_THAT([&] { save_identity(other, certificate_path_, absent); },
+              ThrowsMessage<ConfigError>(AllOf(HasSubstr(certificate_path_.string()), HasSubstr("exists already"))));
   EXPECT_FALSE(std::filesystem::exists(absent));
-  EXPECT_THAT([&] { save_identity(other, absent, key_path); },
-              ThrowsMessage<ConfigError>(AllOf(HasSubstr(key_path.string()), HasSubstr("exists already"))));
+  EXPECT_THAT([&] { save_identity(other, absent, key_path_); },
+              ThrowsMessage<ConfigError>(AllOf(HasSubstr(key_path_.string()), HasSubstr("exists already"))));
   EXPECT_FALSE(std::filesystem::exists(absent));
-  EXPECT_THROW(save_identity(other, certificate_path, key_path), ConfigError);
+  EXPECT_THROW(save_identity(other, certificate_path_, key_path_), ConfigError);
   EXPECT_THROW(save_identity(other, absent, absent), ConfigError);
   EXPECT_FALSE(std::filesystem::exists(absent));
-  EXPECT_EQ(content_of(certificate_path), me.certificate);
-  EXPECT_EQ(content_of(key_path), content_of(me.key));
+  EXPECT_EQ(content_of(certificate_path_), me_.certificate);
+  EXPECT_EQ(content_of(key_path_), content_of(me_.key));
 }
 
 TEST_F(IdentityFiles, AreNotWrittenThroughLinks) {
-  const auto target = folder.path() / "target";
-  const auto link = folder.path() / "link";
+  const auto target = folder_.path() / "target";
+  const auto link = folder_.path() / "link";
   std::filesystem::create_symlink(target, link);
-  EXPECT_THROW(save_identity(me, folder.path() / "new.crt", link), ConfigError);
-  EXPECT_THROW(save_identity(me, link, folder.path() / "new.key"), ConfigError);
+  EXPECT_THROW(save_identity(me_, folder_.path() / "new.crt", link), ConfigError);
+  EXPECT_THROW(save_identity(me_, link, folder_.path() / "new.key"), ConfigError);
   EXPECT_FALSE(std::filesystem::exists(target));
   EXPECT_TRUE(std::filesystem::is_symlink(link));
-  EXPECT_EQ(folder.count(), 3);
+  EXPECT_EQ(folder_.count(), 3);
 }
 
 TEST_F(IdentityFiles, AreBothWrittenOrNone) {
   const ScratchFolder fresh;
-  const auto nowhere = fresh.path() / "no such folder" / "me";
-  EXPECT_THAT([&] { save_identity(me, nowhere, fresh.path() / "me.key"); },
+  const auto nowhere = fresh.path() / "no such folder_" / "me";
+  EXPECT_THAT([&] { save_identity(me_, nowhere, fresh.path() / "me.key"); },
               ThrowsMessage<ConfigError>(HasSubstr(nowhere.string())));
-  EXPECT_THAT([&] { save_identity(me, fresh.path() / "me.crt", nowhere); },
+  EXPECT_THAT([&] { save_identity(me_, fresh.path() / "me.crt", nowhere); },
               ThrowsMessage<ConfigError>(HasSubstr(nowhere.string())));
   EXPECT_EQ(fresh.count(), 0);
 }
@@ -232,11 +232,11 @@ TEST_F(IdentityFiles, AreGoneIfTheDiskIsFull) {
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   auto* const handler = std::signal(SIGXFSZ, SIG_IGN);
   // Room for a part of the key, and then for the key but not for the certificate.
-  for (const rlim_t room : {rlim_t{100}, rlim_t{me.key.size()}}) {
+  for (const rlim_t room : {rlim_t{100}, rlim_t{me_.key.size()}}) {
     const rlimit tight{.rlim_cur = room, .rlim_max = before.rlim_max};
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &tight), 0);
     const std::string message =
-        message_of<Error>([&] { save_identity(me, fresh.path() / "me.crt", fresh.path() / "me.key"); });
+        message_of<Error>([&] { save_identity(me_, fresh.path() / "me.crt", fresh.path() / "me.key"); });
     ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
     EXPECT_THAT(message, HasSubstr("cannot be written"));
     expect_silent_about_the_key(message);
@@ -247,87 +247,88 @@ TEST_F(IdentityFiles, AreGoneIfTheDiskIsFull) {
 
 TEST_F(IdentityFiles, AreRefusedIfOthersMayUseTheKey) {
   for (const unsigned mode : {0640U, 0604U, 0644U, 0660U, 0620U, 0602U, 0610U, 0777U}) {
-    std::filesystem::permissions(key_path, static_cast<std::filesystem::perms>(mode));
-    EXPECT_THAT(refusal<ConfigError>(certificate_path, key_path),
-                AllOf(StartsWith(key_path.string()), HasSubstr("chmod 600 '" + key_path.string() + "'")));
+    std::filesystem::permissions(key_path_, static_cast<std::filesystem::perms>(mode));
+    EXPECT_THAT(refusal<ConfigError>(certificate_path_, key_path_),
+                AllOf(StartsWith(key_path_.string()), HasSubstr("chmod 600 '" + key_path_.string() + "'")));
   }
   for (const unsigned mode : {0600U, 0400U, 0700U}) {
-    std::filesystem::permissions(key_path, static_cast<std::filesystem::perms>(mode));
-    EXPECT_EQ(load_identity(certificate_path, key_path).key, me.key);
+    std::filesystem::permissions(key_path_, static_cast<std::filesystem::perms>(mode));
+    EXPECT_EQ(load_identity(certificate_path_, key_path_).key, me_.key);
   }
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreNotOnePair) {
   const Identity other = generate_identity("me", 30);
-  const auto others_key = folder.write("other.key", content_of(other.key));
-  EXPECT_THAT(refusal<ConfigError>(certificate_path, others_key),
-              AllOf(HasSubstr(others_key.string()), HasSubstr(certificate_path.string()), HasSubstr("not the key")));
+  const auto others_key = folder_.write("other.key", content_of(other.key));
+  EXPECT_THAT(refusal<ConfigError>(certificate_path_, others_key),
+              AllOf(HasSubstr(others_key.string()), HasSubstr(certificate_path_.string()), HasSubstr("not the key")));
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreSwapped) {
-  EXPECT_THAT(refusal<ConfigError>(key_path, certificate_path), HasSubstr("private key"));
-  EXPECT_THAT(refusal<DataError>(certificate_path, folder.write("c.key", me.certificate)), HasSubstr("no private key"));
+  EXPECT_THAT(refusal<ConfigError>(key_path_, certificate_path_), HasSubstr("private key"));
+  EXPECT_THAT(refusal<DataError>(certificate_path_, folder_.write("c.key", me_.certificate)),
+              HasSubstr("no private key"));
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreMissingOrNoFiles) {
-  const auto absent = folder.path() / "absent";
-  EXPECT_THAT(refusal<DataError>(absent, key_path), AllOf(StartsWith(absent.string()), HasSubstr("No such file")));
-  EXPECT_THAT(refusal<DataError>(certificate_path, absent), StartsWith(absent.string()));
-  EXPECT_THAT(refusal<DataError>(folder.path()), HasSubstr("not an ordinary file"));
+  const auto absent = folder_.path() / "absent";
+  EXPECT_THAT(refusal<DataError>(absent, key_path_), AllOf(StartsWith(absent.string()), HasSubstr("No such file")));
+  EXPECT_THAT(refusal<DataError>(certificate_path_, absent), StartsWith(absent.string()));
+  EXPECT_THAT(refusal<DataError>(folder_.path()), HasSubstr("not an ordinary file"));
   EXPECT_THAT(refusal<DataError>("/dev/zero"), HasSubstr("not an ordinary file"));
-  const auto pipe = folder.path() / "pipe";
+  const auto pipe = folder_.path() / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   EXPECT_THAT(refusal<DataError>(pipe), HasSubstr("not an ordinary file"));
-  EXPECT_THAT(refusal<DataError>(certificate_path, pipe), HasSubstr("not an ordinary file"));
+  EXPECT_THAT(refusal<DataError>(certificate_path_, pipe), HasSubstr("not an ordinary file"));
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreHuge) {
-  std::filesystem::resize_file(certificate_path, std::uintmax_t{1} << 40);
-  EXPECT_THAT(refusal<DataError>(certificate_path), HasSubstr("longer than"));
-  std::filesystem::resize_file(certificate_path, std::uintmax_t{1} << 20);
-  EXPECT_EQ(load_certificate(certificate_path), me.certificate) << "a megabyte is not too long";
-  std::filesystem::resize_file(certificate_path, (std::uintmax_t{1} << 20) + 1);
-  EXPECT_THAT(refusal<DataError>(certificate_path), HasSubstr("longer than"));
-  std::filesystem::resize_file(key_path, std::uintmax_t{1} << 40);
-  EXPECT_THAT(refusal<DataError>(folder.write("c", me.certificate), key_path), HasSubstr("longer than"));
+  std::filesystem::resize_file(certificate_path_, std::uintmax_t{1} << 40);
+  EXPECT_THAT(refusal<DataError>(certificate_path_), HasSubstr("longer than"));
+  std::filesystem::resize_file(certificate_path_, std::uintmax_t{1} << 20);
+  EXPECT_EQ(load_certificate(certificate_path_), me_.certificate) << "a megabyte is not too long";
+  std::filesystem::resize_file(certificate_path_, (std::uintmax_t{1} << 20) + 1);
+  EXPECT_THAT(refusal<DataError>(certificate_path_), HasSubstr("longer than"));
+  std::filesystem::resize_file(key_path_, std::uintmax_t{1} << 40);
+  EXPECT_THAT(refusal<DataError>(folder_.write("c", me_.certificate), key_path_), HasSubstr("longer than"));
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheyAreEmptyOrGarbage) {
   std::string every_byte;
   for (int i = 0; i < 1024; ++i) every_byte += static_cast<char>(i);
-  EXPECT_THAT(refusal<DataError>(folder.write("c", "")), HasSubstr("is empty"));
-  EXPECT_THAT(refusal<DataError>(certificate_path, folder.write("k", "")), HasSubstr("is empty"));
+  EXPECT_THAT(refusal<DataError>(folder_.write("c", "")), HasSubstr("is empty"));
+  EXPECT_THAT(refusal<DataError>(certificate_path_, folder_.write("k", "")), HasSubstr("is empty"));
   for (const std::string& garbage :
        {std::string("\n"), std::string("hello"), std::string(5000, '-'), std::string(5000, '\0'), every_byte,
         std::string("-----BEGIN CERTIFICATE-----"),
         std::string("-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n"),
         std::string("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n"),
         std::string("-----BEGIN CERTIFICATE-----\nProc-Type: 4,ENCRYPTED\n\nAAAA\n-----END CERTIFICATE-----\n")}) {
-    EXPECT_THAT(refusal<DataError>(folder.write("c", garbage)), HasSubstr("certificate"));
-    EXPECT_THAT(refusal<DataError>(certificate_path, folder.write("k", garbage)), HasSubstr("private key"));
+    EXPECT_THAT(refusal<DataError>(folder_.write("c", garbage)), HasSubstr("certificate"));
+    EXPECT_THAT(refusal<DataError>(certificate_path_, folder_.write("k", garbage)), HasSubstr("private key"));
   }
 }
 
 TEST_F(IdentityFiles, AreRefusedWhereverTheyAreCutShort) {
-  const std::string_view certificate = me.certificate;
+  const std::string_view certificate = me_.certificate;
   for (std::size_t length = 1; length + 1 < certificate.size(); ++length) {
-    (void)refusal<DataError>(folder.write("c", certificate.substr(0, length)));
+    (void)refusal<DataError>(folder_.write("c", certificate.substr(0, length)));
   }
-  const std::string key = content_of(me.key);
+  const std::string key = content_of(me_.key);
   for (std::size_t length = 1; length + 1 < key.size(); ++length) {
-    (void)refusal<DataError>(certificate_path, folder.write("k", std::string_view(key).substr(0, length)));
+    (void)refusal<DataError>(certificate_path_, folder_.write("k", std::string_view(key).substr(0, length)));
   }
 }
 
 TEST_F(IdentityFiles, AreRefusedOrToldApartWithAnyCharacterOfTheCertificateChanged) {
   int refused = 0;
-  for (std::size_t at = 0; at < me.certificate.size(); at += 2) {
-    std::string changed = me.certificate;
+  for (std::size_t at = 0; at < me_.certificate.size(); at += 2) {
+    std::string changed = me_.certificate;
     changed[at] = changed[at] == 'B' ? 'C' : 'B';
     try {
-      const std::string loaded = load_certificate(folder.write("c", changed));
+      const std::string loaded = load_certificate(folder_.write("c", changed));
       // The last character may have bits that mean nothing.
-      EXPECT_EQ(same_certificate(loaded, me.certificate), loaded == me.certificate) << at;
+      EXPECT_EQ(same_certificate(loaded, me_.certificate), loaded == me_.certificate) << at;
     } catch (const DataError&) {
       ++refused;
     }
@@ -337,11 +338,11 @@ TEST_F(IdentityFiles, AreRefusedOrToldApartWithAnyCharacterOfTheCertificateChang
 
 TEST_F(IdentityFiles, AreRefusedOrTheSameWithAnyCharacterOfTheKeyChanged) {
   int refused = 0;
-  for (std::size_t at = 0; at < me.key.size(); ++at) {
-    std::string changed = content_of(me.key);
+  for (std::size_t at = 0; at < me_.key.size(); ++at) {
+    std::string changed = content_of(me_.key);
     changed[at] = changed[at] == 'B' ? 'C' : 'B';
     try {
-      EXPECT_TRUE(same_secret(load_identity(certificate_path, folder.write("k", changed)).key, me.key)) << at;
+      EXPECT_TRUE(same_secret(load_identity(certificate_path_, folder_.write("k", changed)).key, me_.key)) << at;
     } catch (const Error& error) {
       expect_silent_about_the_key(error.what());
       ++refused;
@@ -351,36 +352,36 @@ TEST_F(IdentityFiles, AreRefusedOrTheSameWithAnyCharacterOfTheKeyChanged) {
 }
 
 TEST_F(IdentityFiles, MayHaveTextAroundThem) {
-  const auto certificate = folder.write("c", "Our certificate:\r\n\n" + me.certificate + "\nGreetings\n");
-  const auto key = folder.write("k", "# do not share\n" + content_of(me.key));
+  const auto certificate = folder_.write("c", "Our certificate:\r\n\n" + me_.certificate + "\nGreetings\n");
+  const auto key = folder_.write("k", "# do not share\n" + content_of(me_.key));
   const Identity loaded = load_identity(certificate, key);
-  EXPECT_EQ(loaded.certificate, me.certificate);
-  EXPECT_EQ(loaded.key, me.key);
-  EXPECT_TRUE(same_certificate(content_of(certificate), me.certificate));
+  EXPECT_EQ(loaded.certificate, me_.certificate);
+  EXPECT_EQ(loaded.key, me_.key);
+  EXPECT_TRUE(same_certificate(content_of(certificate), me_.certificate));
 }
 
 TEST_F(IdentityFiles, HoldExactlyOneCertificate) {
   const Identity other = generate_identity("other", 30);
-  const auto two = folder.write("two.crt", me.certificate + other.certificate);
+  const auto two = folder_.write("two.crt", me_.certificate + other.certificate);
   EXPECT_THAT(refusal<DataError>(two), HasSubstr("more than one certificate"));
-  EXPECT_THAT(refusal<DataError>(two, key_path), HasSubstr("more than one certificate"));
-  EXPECT_THAT(refusal<DataError>(folder.write("c", me.certificate + me.certificate)), HasSubstr("more than one"));
+  EXPECT_THAT(refusal<DataError>(two, key_path_), HasSubstr("more than one certificate"));
+  EXPECT_THAT(refusal<DataError>(folder_.write("c", me_.certificate + me_.certificate)), HasSubstr("more than one"));
   EXPECT_THAT(refusal<DataError>(
-                  folder.write("c", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n")),
+                  folder_.write("c", "-----BEGIN CERTIFICATE REQUEST-----\nAAAA\n-----END CERTIFICATE REQUEST-----\n")),
               HasSubstr("not a certificate"));
-  EXPECT_THAT([&] { (void)fingerprint(me.certificate + other.certificate); }, ::testing::Throws<DataError>());
-  EXPECT_THAT([&] { (void)same_certificate(me.certificate, ""); }, ::testing::Throws<DataError>());
+  EXPECT_THAT([&] { (void)fingerprint(me_.certificate + other.certificate); }, ::testing::Throws<DataError>());
+  EXPECT_THAT([&] { (void)same_certificate(me_.certificate, ""); }, ::testing::Throws<DataError>());
   EXPECT_THAT([&] { (void)validity_of({}); }, ::testing::Throws<DataError>());
 }
 
 TEST_F(IdentityFiles, NeverHoldAPeersPrivateKey) {
-  const std::string key = content_of(me.key);
-  for (const std::string& mixed : {key, me.certificate + key, key + me.certificate, key.substr(0, key.size() / 2),
+  const std::string key = content_of(me_.key);
+  for (const std::string& mixed : {key, me_.certificate + key, key + me_.certificate, key.substr(0, key.size() / 2),
                                    std::string("-----BEGIN EC PRIVATE KEY-----\n")}) {
-    EXPECT_THAT(refusal<ConfigError>(folder.write("peer.crt", mixed)),
+    EXPECT_THAT(refusal<ConfigError>(folder_.write("peer.crt", mixed)),
                 AllOf(HasSubstr("holds a private key"), HasSubstr("new identity")));
   }
-  EXPECT_THAT([&] { (void)fingerprint(me.certificate + key); }, ThrowsMessage<ConfigError>(HasSubstr("private key")));
+  EXPECT_THAT([&] { (void)fingerprint(me_.certificate + key); }, ThrowsMessage<ConfigError>(HasSubstr("private key")));
 }
 
 // The key, behind a passphrase, in the form that OpenSSL has written since 1.0 and in the one before.
@@ -407,8 +408,8 @@ std::vector<std::string> encrypted_forms_of(const SecretVector<char>& key) {
 }
 
 TEST_F(IdentityFiles, AreRefusedIfTheKeyNeedsAPassphrase) {
-  for (const std::string& encrypted : encrypted_forms_of(me.key)) {
-    EXPECT_THAT(refusal<DataError>(certificate_path, folder.write("encrypted.key", encrypted)),
+  for (const std::string& encrypted : encrypted_forms_of(me_.key)) {
+    EXPECT_THAT(refusal<DataError>(certificate_path_, folder_.write("encrypted.key", encrypted)),
                 HasSubstr("passphrase"));
   }
 }

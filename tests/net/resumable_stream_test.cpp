@@ -84,7 +84,7 @@ TEST_F(StreamPair, CarriesBytesBothWays) {
 
 TEST_F(StreamPair, PutsManySmallWritesIntoOnePacket) {
   connect();
-  for (int i = 0; i < 100; ++i) a_.write(numbers(10, static_cast<std::size_t>(10 * i)));
+  for (std::size_t i = 0; i < 100; ++i) a_.write(numbers(10, 10 * i));
   EXPECT_EQ(carry(a_, b_), 1U);
   EXPECT_EQ(read(b_, 1000), numbers(1000));
 }
@@ -159,6 +159,7 @@ TEST_F(StreamPair, BeginsEachConnectionWithSmallPackets) {
   for (int i = 0; i < 2; ++i) {
     connect();
     std::vector<std::size_t> sizes;
+    sizes.reserve(6);
     for (int k = 0; k < 6; ++k) sizes.push_back(joined(a_.next_packet()).size() - 1);
     EXPECT_EQ(sizes, (std::vector<std::size_t>{16384, 32768, 65536, 131072, 262144, 262144}));
     cut();

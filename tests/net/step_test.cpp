@@ -57,10 +57,11 @@ TEST(Step, SaysWhatItContainsAndReveals) {
 
 TEST(Step, SaysWhatProtectsIt) {
   const std::vector<std::pair<Step, std::string_view>> protections = {
-      {Step::kPublicKey, "public"},       {Step::kAgreement, "public"},  {Step::kForwardOperand, "encrypted"},
-      {Step::kForwardProduct, "masked"},  {Step::kOutputShare, "share"}, {Step::kDerivativeOperand, "encrypted"},
-      {Step::kGradientProduct, "masked"}, {Step::kHello, "public"},      {Step::kSettings, "public"},
-      {Step::kPing, "public"},
+      {Step::kPublicKey, "public"},         {Step::kAgreement, "public"},
+      {Step::kForwardOperand, "encrypted"}, {Step::kForwardProduct, "masked"},
+      {Step::kOutputShare, "share"},        {Step::kDerivativeOperand, "encrypted"},
+      {Step::kGradientProduct, "masked"},   {Step::kHello, "public"},
+      {Step::kSettings, "public"},          {Step::kPing, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

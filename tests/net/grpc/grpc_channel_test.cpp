@@ -76,9 +76,9 @@ TEST(GrpcChannel, CarriesMessagesLargerThanItsWindow) {
   const auto [a, b] = testing::make_tls_channels();
   const Message large{Step::kForwardOperand, 0, 50'000'000};
   ASSERT_GT(large.size, a->send_capacity());
-  auto sent = std::async(std::launch::async, [&] { a->send(large, pattern(large.size, 1)); });
-  auto back = std::async(std::launch::async, [&] { b->send(large, pattern(large.size, 2)); });
-  auto received = std::async(std::launch::async, [&] { return a->receive(large); });
+  auto sent = std::async(std::launch::async, [&large, &first = *a] { first.send(large, pattern(large.size, 1)); });
+  auto back = std::async(std::launch::async, [&large, &second = *b] { second.send(large, pattern(large.size, 2)); });
+  auto received = std::async(std::launch::async, [&large, &first = *a] { return first.receive(large); });
   EXPECT_EQ(b->receive(large), pattern(large.size, 1));
   EXPECT_EQ(received.get(), pattern(large.size, 2));
 }
@@ -180,7 +180,7 @@ TEST(GrpcChannel, DeliversWhatWasSentBeforeItIsDestroyed) {
   auto [a, b] = testing::make_tls_channels();
   const Message large{Step::kForwardOperand, 0, 10'000'000};
   a->send(large, pattern(large.size, 4));
-  auto gone = std::async(std::launch::async, [&] { a.reset(); });
+  auto gone = std::async(std::launch::async, [&ending = a] { ending.reset(); });
   EXPECT_EQ(b->receive(large), pattern(large.size, 4));
   gone.get();
   EXPECT_THROW((void)b->receive(kMessage), TransportError);
