@@ -71,10 +71,14 @@ void check_own(const TlsOptions& options) {
                        "the peer's certificate is this party's own: each party has its own, and needs the other's");
 }
 
-template <class CredentialsOptions>
-void configure(CredentialsOptions& credentials, const TlsOptions& options, const std::shared_ptr<Refusals>& refusals) {
+// Before gRPC's options are made, which only credentials free.
+void prepare(const TlsOptions& options) {
   allow_only_tls_13();
   check_own(options);
+}
+
+template <class CredentialsOptions>
+void configure(CredentialsOptions& credentials, const TlsOptions& options, const std::shared_ptr<Refusals>& refusals) {
   std::string key(options.identity.key.begin(), options.identity.key.end());
   credentials.set_certificate_provider(std::make_shared<tls13::StaticDataCertificateProvider>(
       options.peer_certificate, std::vector<tls13::IdentityKeyCertPair>{{key, options.identity.certificate}}));
@@ -101,6 +105,7 @@ std::string Refusals::last() const {
 std::shared_ptr<grpc::ChannelCredentials> dialer_credentials(const std::optional<TlsOptions>& tls,
                                                              const std::shared_ptr<Refusals>& refusals) {
   if (!tls) return grpc::InsecureChannelCredentials();
+  prepare(*tls);
   tls13::TlsChannelCredentialsOptions credentials;
   configure(credentials, *tls, refusals);
   credentials.set_verify_server_certs(false);
@@ -110,6 +115,7 @@ std::shared_ptr<grpc::ChannelCredentials> dialer_credentials(const std::optional
 std::shared_ptr<grpc::ServerCredentials> listener_credentials(const std::optional<TlsOptions>& tls,
                                                               const std::shared_ptr<Refusals>& refusals) {
   if (!tls) return grpc::InsecureServerCredentials();
+  prepare(*tls);
   tls13::TlsServerCredentialsOptions credentials(nullptr);
   configure(credentials, *tls, refusals);
   credentials.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
