@@ -13,6 +13,7 @@
 #include <thread>
 #include <tuple>
 
+#include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
 #include "blindfl/data/libsvm.h"
@@ -160,23 +161,14 @@ constexpr const char* kUsage =
     "  --data   where a9a.xz is; without it, generated rows of the same shape\n";
 
 Options read_options(int argc, char** argv) {
+  const blindfl::bench::Arguments arguments(argc, argv, kUsage, {"--scheme", "--data"});
   Options options;
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--json") {
-      options.json = true;
-      continue;
-    }
-    blindfl::require<blindfl::InvalidArgument>(i + 1 < argc, kUsage);
-    const std::string_view value = argv[++i];
-    if (name == "--scheme" && (value == "lattice" || value == "plain")) {
-      options.schemes = {std::string(value)};
-    } else if (name == "--data") {
-      options.data = value;
-    } else {
-      blindfl::fail<blindfl::InvalidArgument>(kUsage);
-    }
+  options.json = arguments.json();
+  if (const auto scheme = arguments.value("--scheme")) {
+    blindfl::require<blindfl::InvalidArgument>(*scheme == "lattice" || *scheme == "plain", kUsage);
+    options.schemes = {*scheme};
   }
+  options.data = arguments.value("--data");
   return options;
 }
 

@@ -2,7 +2,6 @@
 // sends, per scheme, kernels and number of threads. No link, no libtorch.
 
 #include <algorithm>
-#include <charconv>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -12,6 +11,7 @@
 #include <thread>
 #include <vector>
 
+#include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
@@ -20,6 +20,7 @@
 
 namespace {
 
+using blindfl::bench::positive;
 using blindfl::he::LatticeScheme;
 using blindfl::he::Scheme;
 
@@ -177,14 +178,6 @@ std::vector<NamedScheme> schemes(const Options& options) {
   return found;
 }
 
-std::size_t positive(std::string_view text) {
-  std::size_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  blindfl::require<blindfl::InvalidArgument>(error == std::errc() && end == text.data() + text.size() && value > 0, "'",
-                                             text, "' is not a positive number");
-  return value;
-}
-
 Shape shape(std::string_view text) {
   const std::size_t first = text.find('x');
   const std::size_t last = text.rfind('x');
@@ -194,33 +187,18 @@ Shape shape(std::string_view text) {
 }
 
 Options read_options(int argc, char** argv) {
+  const blindfl::bench::Arguments arguments(argc, argv, kUsage,
+                                            {"--scheme", "--kernels", "--threads", "--repeat", "--bits", "--shape"});
   Options options;
+  options.json = arguments.json();
+  options.scheme = arguments.value("--scheme");
+  options.kernels = arguments.value("--kernels");
   const std::size_t cores = std::thread::hardware_concurrency();
   if (cores > 1) options.threads.push_back(cores);
-  for (int i = 1; i < argc; ++i) {
-    const std::string_view name = argv[i];
-    if (name == "--json") {
-      options.json = true;
-      continue;
-    }
-    blindfl::require<blindfl::InvalidArgument>(i + 1 < argc, kUsage);
-    const std::string_view value = argv[++i];
-    if (name == "--scheme") {
-      options.scheme = value;
-    } else if (name == "--kernels") {
-      options.kernels = value;
-    } else if (name == "--threads") {
-      options.threads = {positive(value)};
-    } else if (name == "--repeat") {
-      options.repeat = positive(value);
-    } else if (name == "--bits") {
-      options.bits = static_cast<int>(positive(value));
-    } else if (name == "--shape") {
-      options.shapes = {shape(value)};
-    } else {
-      blindfl::fail<blindfl::InvalidArgument>(kUsage);
-    }
-  }
+  if (const auto threads = arguments.value("--threads")) options.threads = {positive(*threads)};
+  if (const auto repeat = arguments.value("--repeat")) options.repeat = positive(*repeat);
+  if (const auto bits = arguments.value("--bits")) options.bits = static_cast<int>(positive(*bits));
+  if (const auto text = arguments.value("--shape")) options.shapes = {shape(*text)};
   return options;
 }
 

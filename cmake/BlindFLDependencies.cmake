@@ -25,3 +25,12 @@ if(NOT TARGET blindfl_grpc)
     target_link_libraries(blindfl_grpc INTERFACE ${GRPC_LIBRARY_${library}})
   endforeach()
 endif()
+
+# GMP comes without CMake files.
+if(NOT TARGET blindfl_gmp)
+  find_path(GMP_INCLUDE_DIR gmp.h REQUIRED)
+  find_library(GMP_LIBRARY gmp REQUIRED)
+  add_library(blindfl_gmp INTERFACE IMPORTED)
+  target_include_directories(blindfl_gmp SYSTEM INTERFACE ${GMP_INCLUDE_DIR})
+  target_link_libraries(blindfl_gmp INTERFACE ${GMP_LIBRARY})
+endif()

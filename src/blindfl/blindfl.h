@@ -6,6 +6,7 @@
 #include "blindfl/data/synthetic.h"
 #include "blindfl/data/vertical_split.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/net/grpc/grpc_channel.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/federated_module.h"
@@ -23,6 +24,8 @@ namespace blindfl {
 using data::Batch;
 using data::Dataset;
 using he::LatticeScheme;
+using net::GrpcChannel;
+using net::GrpcOptions;
 using nn::Family;
 using nn::FeatureShape;
 using nn::FederatedModule;

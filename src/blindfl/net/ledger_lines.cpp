@@ -1,12 +1,12 @@
 #include "blindfl/net/ledger_lines.h"
 
-#include <algorithm>
 #include <iomanip>
 #include <limits>
 #include <sstream>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::net {
 
@@ -14,31 +14,19 @@ namespace {
 
 constexpr std::size_t kMaxNameBytes = 64;
 
-std::string hex(ByteView bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  text.reserve(2 * bytes.size());
-  for (const std::byte b : bytes) {
-    text += kDigits[std::to_integer<std::size_t>(b >> 4)];
-    text += kDigits[std::to_integer<std::size_t>(b & std::byte{15})];
-  }
-  return text;
-}
-
 // Hashes are chained as text, so that `sha256sum` is enough to follow a chain.
 std::string next_hash(const std::string& hash, std::string_view text) {
-  return hex(digest_of(hash + std::string(text)));
+  return to_hex(digest_of(hash + std::string(text)));
 }
 
 std::string first_hash() {
-  return hex(digest_of(std::string(kLedgerTitle) + " " + std::string(kLedgerVersion)));
+  return to_hex(digest_of(std::string(kLedgerTitle) + " " + std::string(kLedgerVersion)));
 }
 
 // A tab or a line end in a name would make another ledger of it; an escape, another terminal.
 void check_name(std::string_view what, std::string_view name) {
-  require<InvalidArgument>(
-      name.size() <= kMaxNameBytes && std::ranges::all_of(name, [](char c) { return c >= ' ' && c <= '~'; }),
-      "a ledger's ", what, " has at most ", kMaxNameBytes, " printable ASCII characters");
+  require<InvalidArgument>(name.size() <= kMaxNameBytes && is_printable(name), "a ledger's ", what, " has at most ",
+                           kMaxNameBytes, " printable ASCII characters");
 }
 
 template <class... Fields>

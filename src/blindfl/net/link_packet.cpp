@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::net {
 
@@ -31,9 +32,7 @@ LinkPacket decode_hello(BufferSource& in) {
 }  // namespace
 
 std::string printable_words(std::string_view words) {
-  std::string clean(words.substr(0, kLongestReason));
-  for (char& c : clean) c = c >= ' ' && c <= '~' ? c : '?';
-  return clean;
+  return printable(words.substr(0, kLongestReason));
 }
 
 Bytes encode_packet(const LinkPacket& packet) {

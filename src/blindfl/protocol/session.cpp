@@ -9,6 +9,7 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::protocol {
 
@@ -106,11 +107,7 @@ void Session::greet() {
   Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());
   both.insert(both.end(), (a ? theirs : mine).nonce.begin(), (a ? theirs : mine).nonce.end());
   const Bytes digest = digest_of(both);
-  constexpr std::string_view kHex = "0123456789abcdef";
-  for (std::size_t i = 0; i < kNonceBytes; ++i) {
-    id_ += kHex[std::to_integer<unsigned>(digest[i]) >> 4];
-    id_ += kHex[std::to_integer<unsigned>(digest[i]) & 15U];
-  }
+  id_ = to_hex(ByteView(digest).first(kNonceBytes));
 }
 
 // The digests differed, and both parties know it: now the words, so that both can say what it is.

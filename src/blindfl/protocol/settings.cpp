@@ -5,18 +5,9 @@
 #include <sstream>
 
 #include "blindfl/base/digest.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::protocol {
-
-namespace {
-
-std::string printable(std::string_view text) {
-  std::string clean(text);
-  for (char& c : clean) c = c >= ' ' && c <= '~' ? c : '?';
-  return clean;
-}
-
-}  // namespace
 
 Settings& Settings::add(std::string_view name, std::string_view value) {
   all_.emplace_back(printable(name), printable(value));

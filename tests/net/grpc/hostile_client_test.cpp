@@ -1,9 +1,7 @@
 // Those who are not the peer, and a peer that does not keep to the protocol: errors, and bounded memory.
 
-#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,9 +16,11 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/free_with.h"
 #include "blindfl/net/grpc/tls.h"
 #include "blindfl/net/link_packet.h"
 #include "testing/links.h"
+#include "testing/loopback.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
@@ -42,39 +42,48 @@ std::uint64_t resident_bytes() {
   return resident * static_cast<std::uint64_t>(sysconf(_SC_PAGESIZE));
 }
 
-/// Speaks TLS to a port, as openssl's own client would. Returns whether anything came back once it was connected.
-bool tls_client_gets_in(int port, int highest_version) {
-  signal(SIGPIPE, SIG_IGN);  // who is thrown out writes into nothing
-  const int client = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(port));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  EXPECT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  const timeval patience{5, 0};
-  setsockopt(client, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
-  SSL_CTX_set_max_proto_version(context.get(), highest_version);
-  const unsigned char http2[] = {2, 'h', '2'};
-  SSL_CTX_set_alpn_protos(context.get(), http2, sizeof http2);
-  const std::unique_ptr<SSL, void (*)(SSL*)> ssl(SSL_new(context.get()), SSL_free);
-  SSL_set_fd(ssl.get(), client);
-  bool in = SSL_connect(ssl.get()) == 1;
-  if (in) {
-    // Under TLS 1.3 a client learns only now that its (missing) certificate was refused.
-    const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
-    SSL_write(ssl.get(), preface.data(), static_cast<int>(preface.size()));
-    char byte = 0;
-    in = SSL_read(ssl.get(), &byte, 1) == 1;
+/// Speaks TLS to a port, as openssl's own client would: without a certificate.
+class TlsClient {
+ public:
+  TlsClient(int port, int highest_version) : socket_(socket(AF_INET, SOCK_STREAM, 0)) {
+    signal(SIGPIPE, SIG_IGN);  // who is thrown out writes into nothing
+    const sockaddr_in address = testing::loopback(port);
+    EXPECT_EQ(connect(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+    const timeval patience{5, 0};
+    setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    SSL_CTX_set_max_proto_version(context_.get(), highest_version);
+    const unsigned char http2[] = {2, 'h', '2'};
+    SSL_CTX_set_alpn_protos(context_.get(), http2, sizeof http2);
+    ssl_.reset(SSL_new(context_.get()));
+    SSL_set_fd(ssl_.get(), socket_);
+    connected_ = SSL_connect(ssl_.get()) == 1;
   }
-  close(client);
-  return in;
-}
+  TlsClient(const TlsClient&) = delete;
+  TlsClient& operator=(const TlsClient&) = delete;
+  ~TlsClient() { close(socket_); }
+
+  [[nodiscard]] bool connected() const { return connected_; }
+  [[nodiscard]] std::string version() const { return SSL_get_version(ssl_.get()); }
+  /// Whether anything comes back. Under TLS 1.3 a client learns only now that its (missing) certificate was refused.
+  [[nodiscard]] bool gets_in() {
+    if (!connected_) return false;
+    const std::string preface = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+    SSL_write(ssl_.get(), preface.data(), static_cast<int>(preface.size()));
+    char byte = 0;
+    return SSL_read(ssl_.get(), &byte, 1) == 1;
+  }
+
+ private:
+  int socket_;
+  std::unique_ptr<SSL_CTX, FreeWith<SSL_CTX_free>> context_{SSL_CTX_new(TLS_client_method())};
+  std::unique_ptr<SSL, FreeWith<SSL_free>> ssl_;
+  bool connected_ = false;
+};
 
 TEST(HostileClient, WithoutACertificateDoesNotGetIn) {
   GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
-  EXPECT_FALSE(tls_client_gets_in(listener.port(), TLS1_3_VERSION));
-  EXPECT_FALSE(tls_client_gets_in(listener.port(), TLS1_2_VERSION));
+  EXPECT_FALSE(TlsClient(listener.port(), TLS1_3_VERSION).gets_in());
+  EXPECT_FALSE(TlsClient(listener.port(), TLS1_2_VERSION).gets_in());
   GrpcChannel peer(tls_options(Role::kDial, "127.0.0.1:" + std::to_string(listener.port())));
   EXPECT_NO_THROW(listener.wait_for_peer());
 }
@@ -82,20 +91,9 @@ TEST(HostileClient, WithoutACertificateDoesNotGetIn) {
 TEST(HostileClient, IsOfferedTls13) {
   // The handshake itself succeeds: what keeps the client of the test above out is its missing certificate.
   GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
-  const int client = socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_port = htons(static_cast<std::uint16_t>(listener.port()));
-  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  ASSERT_EQ(connect(client, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-  const std::unique_ptr<SSL_CTX, void (*)(SSL_CTX*)> context(SSL_CTX_new(TLS_client_method()), SSL_CTX_free);
-  const std::unique_ptr<SSL, void (*)(SSL*)> ssl(SSL_new(context.get()), SSL_free);
-  SSL_set_fd(ssl.get(), client);
-  const unsigned char http2[] = {2, 'h', '2'};
-  SSL_set_alpn_protos(ssl.get(), http2, sizeof http2);
-  ASSERT_EQ(SSL_connect(ssl.get()), 1);
-  EXPECT_STREQ(SSL_get_version(ssl.get()), "TLSv1.3");
-  close(client);
+  const TlsClient client(listener.port(), TLS1_3_VERSION);
+  ASSERT_TRUE(client.connected());
+  EXPECT_EQ(client.version(), "TLSv1.3");
 }
 
 /// The right certificate, and packets of its own making.

@@ -1,11 +1,10 @@
 #pragma once
 
-#include <array>
-#include <bit>
 #include <cstring>
 
 #include "blindfl/he/lattice/kernels.h"
 #include "blindfl/he/lattice/packing.h"
+#include "blindfl/he/lattice/transform_loops.h"
 
 // The kernels' loops, once for all processors. A set of kernels is `Loops<Lanes>::table("name")`, compiled in a file of
 // its own with that processor's flags, where `Lanes`, in an unnamed namespace, says how to do arithmetic on a few
@@ -25,260 +24,34 @@
 //
 // Loops without Lanes are simple enough for the compiler to use the vector units by itself.
 
-// Short loops over registers must disappear, or the registers become memory. Clang sees that by itself; under
-// sanitizers g++ does not take the hint, and says so.
-#if defined(__clang__) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define BLINDFL_UNROLL
-#else
-#define BLINDFL_UNROLL _Pragma("GCC unroll 8")
-#endif
-
 namespace blindfl::he::lattice {
 
 template <class Lanes>
 class Loops {
  public:
   static constexpr Kernels table(std::string_view name) {
-    return {name,   forward, forward_short, inverse, multiply, multiply_subtract, accumulate, multiply_accumulate,
-            divide, lift,    add_small,     pack,    unpack,   centred_binomial,  ternary};
+    using Transforms = TransformLoops<Lanes>;
+    return {name,
+            Transforms::forward,
+            Transforms::forward_short,
+            Transforms::inverse,
+            multiply,
+            multiply_subtract,
+            accumulate,
+            multiply_accumulate,
+            divide,
+            lift,
+            add_small,
+            pack,
+            unpack,
+            centred_binomial,
+            ternary};
   }
 
  private:
   using Value = typename Lanes::Value;
   using Constants = typename Lanes::Constants;
-  using Root = typename Lanes::Root;
   static constexpr std::size_t kLanes = Lanes::kLanes;
-  static constexpr int kTail = std::countr_zero(kLanes);  // stages with butterflies shorter than a register
-
-  // ---- transforms
-
-  /// How many stages each pass over memory does. Passes of two come first: there, memory is far.
-  struct Passes {
-    explicit Passes(int stages) {
-      while (stages > 0) {
-        const int now = stages % Lanes::kStages == 0 ? Lanes::kStages : (stages < 2 ? stages : 2);
-        each[count++] = now;
-        stages -= now;
-      }
-    }
-    std::array<int, 16> each{};
-    std::size_t count = 0;
-  };
-
-  /// Where in a transform a pass stands: the first takes residues, the last gives them.
-  struct Ends {
-    bool first;
-    bool last;
-  };
-
-  /// The roots of a group and of its halves, quarters and so on.
-  template <int Stages>
-  static void load_roots(Root* w, const Modulus::Factors& roots, std::size_t group) {
-    for (int s = 0; s < Stages; ++s) {
-      for (std::size_t h = 0; h < std::size_t{1} << s; ++h) *w++ = Lanes::root(roots, (group << s) + h);
-    }
-  }
-
-  template <int Stages, bool First, bool Last>
-  static void forward_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, std::size_t length) {
-    constexpr std::size_t kRows = std::size_t{1} << Stages;
-    const std::size_t stride = length / kRows;
-    const Constants c(modulus);
-    for (std::size_t g = 0; g < groups; ++g) {
-      Root w[kRows - 1];
-      load_roots<Stages>(w, modulus.roots(), groups + g);
-      for (std::size_t j = 0; j < stride; j += kLanes) {
-        std::uint64_t* p = a + g * length + j;
-        Value v[kRows];
-        BLINDFL_UNROLL
-        for (std::size_t r = 0; r < kRows; ++r) {
-          v[r] = First ? Lanes::load(p + r * stride) : Lanes::load_lazy(p + r * stride);
-        }
-        BLINDFL_UNROLL
-        for (int s = 0; s < Stages; ++s) {
-          const std::size_t half = kRows >> (s + 1);
-          BLINDFL_UNROLL
-          for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
-            BLINDFL_UNROLL
-            for (std::size_t r = 0; r < half; ++r) {
-              Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half],
-                                       w[(std::size_t{1} << s) - 1 + h], c);
-            }
-          }
-        }
-        BLINDFL_UNROLL
-        for (std::size_t r = 0; r < kRows; ++r) {
-          if constexpr (Last) {
-            Lanes::store(p + r * stride, Lanes::finished(v[r], c));
-          } else {
-            Lanes::store_lazy(p + r * stride, v[r]);
-          }
-        }
-      }
-    }
-  }
-
-  template <int Stages, bool First, bool Last>
-  static void inverse_pass(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
-                           std::size_t groups, std::size_t length) {
-    constexpr std::size_t kRows = std::size_t{1} << Stages;
-    const std::size_t stride = length / kRows;
-    const Constants c(modulus);
-    const Root by_n = Lanes::root(last_stage, 0);
-    const Root by_n_and_root = Lanes::root(last_stage, 1);
-    for (std::size_t g = 0; g < groups; ++g) {
-      Root w[kRows - 1];
-      load_roots<Stages>(w, modulus.inverse_roots(), groups + g);
-      for (std::size_t j = 0; j < stride; j += kLanes) {
-        std::uint64_t* p = a + g * length + j;
-        Value v[kRows];
-        BLINDFL_UNROLL
-        for (std::size_t r = 0; r < kRows; ++r) {
-          v[r] = First ? Lanes::load(p + r * stride) : Lanes::settled(Lanes::load_lazy(p + r * stride), c);
-        }
-        BLINDFL_UNROLL
-        for (int s = Stages - 1; s >= (Last ? 1 : 0); --s) {
-          const std::size_t half = kRows >> (s + 1);
-          BLINDFL_UNROLL
-          for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
-            BLINDFL_UNROLL
-            for (std::size_t r = 0; r < half; ++r) {
-              Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half],
-                                       w[(std::size_t{1} << s) - 1 + h], c);
-            }
-          }
-        }
-        if constexpr (Last) {  // the very last stage also divides by N
-          BLINDFL_UNROLL
-          for (std::size_t r = 0; r < kRows / 2; ++r) {
-            Lanes::last_butterfly(v[r], v[r + kRows / 2], by_n, by_n_and_root, c);
-          }
-        }
-        BLINDFL_UNROLL
-        for (std::size_t r = 0; r < kRows; ++r) {
-          if constexpr (Last) {
-            Lanes::store(p + r * stride, Lanes::finished(v[r], c));
-          } else {
-            Lanes::store_lazy(p + r * stride, v[r]);
-          }
-        }
-      }
-    }
-  }
-
-  template <int Stages>
-  static void forward_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, std::size_t groups,
-                           std::size_t length) {
-    if (ends.first && ends.last) return forward_pass<Stages, true, true>(a, modulus, groups, length);
-    if (ends.first) return forward_pass<Stages, true, false>(a, modulus, groups, length);
-    if (ends.last) return forward_pass<Stages, false, true>(a, modulus, groups, length);
-    forward_pass<Stages, false, false>(a, modulus, groups, length);
-  }
-
-  template <int Stages>
-  static void inverse_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
-                           std::size_t groups, std::size_t length) {
-    if (ends.first && ends.last) return inverse_pass<Stages, true, true>(a, modulus, last_stage, groups, length);
-    if (ends.first) return inverse_pass<Stages, true, false>(a, modulus, last_stage, groups, length);
-    if (ends.last) return inverse_pass<Stages, false, true>(a, modulus, last_stage, groups, length);
-    inverse_pass<Stages, false, false>(a, modulus, last_stage, groups, length);
-  }
-
-  /// The first `stages` stages on `length` values.
-  static void forward_stages(std::uint64_t* a, const Modulus& modulus, std::size_t length, int stages, bool finish) {
-    const Passes passes(stages);
-    std::size_t groups = 1;
-    for (std::size_t i = 0; i < passes.count; ++i) {
-      const Ends ends{i == 0, finish && i + 1 == passes.count};
-      if (passes.each[i] == 3) forward_pass<3>(ends, a, modulus, groups, length);
-      if (passes.each[i] == 2) forward_pass<2>(ends, a, modulus, groups, length);
-      if (passes.each[i] == 1) forward_pass<1>(ends, a, modulus, groups, length);
-      groups <<= passes.each[i];
-      length >>= passes.each[i];
-    }
-  }
-
-  /// The stages within a register: kLanes groups of kLanes values are turned so that a group is a lane.
-  static void forward_tail(std::uint64_t* a, const Modulus& modulus) {
-    const Constants c(modulus);
-    const auto* factors = Lanes::lane_roots(modulus);
-    for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
-      std::uint64_t* p = a + block;
-      Value v[kLanes];
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < kLanes; ++r) v[r] = Lanes::load_lazy(p + kLanes * r);
-      Lanes::transpose(v);
-      BLINDFL_UNROLL
-      for (int s = 0; s < kTail; ++s) {
-        const std::size_t half = kLanes >> (s + 1);
-        BLINDFL_UNROLL
-        for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
-          const Root w = Lanes::lane_root(factors + ((std::size_t{1} << s) - 1 + h) * 2 * kLanes);
-          BLINDFL_UNROLL
-          for (std::size_t r = 0; r < half; ++r) {
-            Lanes::forward_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, c);
-          }
-        }
-      }
-      factors += (kLanes - 1) * 2 * kLanes;
-      Lanes::transpose(v);
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < kLanes; ++r) Lanes::store(p + kLanes * r, Lanes::finished(v[r], c));
-    }
-  }
-
-  static void inverse_tail(std::uint64_t* a, const Modulus& modulus) {
-    const Constants c(modulus);
-    const auto* factors = Lanes::inverse_lane_roots(modulus);
-    for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
-      std::uint64_t* p = a + block;
-      Value v[kLanes];
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < kLanes; ++r) v[r] = Lanes::load(p + kLanes * r);
-      Lanes::transpose(v);
-      BLINDFL_UNROLL
-      for (int s = kTail - 1; s >= 0; --s) {
-        const std::size_t half = kLanes >> (s + 1);
-        BLINDFL_UNROLL
-        for (std::size_t h = 0; h < std::size_t{1} << s; ++h) {
-          const Root w = Lanes::lane_root(factors + ((std::size_t{1} << s) - 1 + h) * 2 * kLanes);
-          BLINDFL_UNROLL
-          for (std::size_t r = 0; r < half; ++r) {
-            Lanes::inverse_butterfly(v[2 * h * half + r], v[2 * h * half + r + half], w, c);
-          }
-        }
-      }
-      factors += (kLanes - 1) * 2 * kLanes;
-      Lanes::transpose(v);
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < kLanes; ++r) Lanes::store_lazy(p + kLanes * r, v[r]);
-    }
-  }
-
-  static void forward(std::uint64_t* a, const Modulus& modulus) {
-    forward_stages(a, modulus, modulus.degree(), std::countr_zero(modulus.degree()) - kTail, kTail == 0);
-    if constexpr (kTail > 0) forward_tail(a, modulus);
-  }
-
-  // Side by side, 8 short polynomials go through the stages that one of 8 times the length begins with.
-  static void forward_short(std::uint64_t* a, std::size_t count, const Modulus& modulus) {
-    forward_stages(a, modulus, 8 * count, std::countr_zero(count), true);
-  }
-
-  static void inverse(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage) {
-    if constexpr (kTail > 0) inverse_tail(a, modulus);
-    const Passes passes(std::countr_zero(modulus.degree()) - kTail);
-    std::size_t groups = modulus.degree() / kLanes;
-    std::size_t length = kLanes;
-    for (std::size_t i = passes.count; i-- > 0;) {
-      groups >>= passes.each[i];
-      length <<= passes.each[i];
-      const Ends ends{kTail == 0 && i + 1 == passes.count, i == 0};
-      if (passes.each[i] == 3) inverse_pass<3>(ends, a, modulus, last_stage, groups, length);
-      if (passes.each[i] == 2) inverse_pass<2>(ends, a, modulus, last_stage, groups, length);
-      if (passes.each[i] == 1) inverse_pass<1>(ends, a, modulus, last_stage, groups, length);
-    }
-  }
 
   // ---- products
 
@@ -373,14 +146,14 @@ class Loops {
     accumulate_all(out, {a, b}, terms, n, modulus);
   }
 
-  static void divide(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::size_t n,
-                     const Modulus& modulus) {
+  static void divide(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::uint64_t one_over_by,
+                     std::size_t n, const Modulus& modulus) {
     const Constants c(modulus);
     const std::uint64_t q = modulus.value();
     const std::uint64_t divisor = by.value();
     const std::uint64_t half = divisor / 2;
     const std::uint64_t offset = half % q + 2 * q;
-    const Value inverse = Lanes::broadcast(modulus.to_montgomery(modulus.inverse(divisor % q)));
+    const Value inverse = Lanes::broadcast(one_over_by);
     constexpr std::size_t kPiece = 64;
     alignas(64) std::uint64_t piece[kPiece];
     for (std::size_t begin = 0; begin < n; begin += kPiece) {

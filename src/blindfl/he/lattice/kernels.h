@@ -50,9 +50,9 @@ struct Kernels {
                               std::size_t n, const Modulus& modulus);
   /// One step of dividing a number, given by its residues, by a prime of its modulus, rounding to the nearest:
   /// out[p] = (out[p] - d) / by, where d is dropped[p] as a signed residue modulo `by`, which has no more bits than
-  /// `modulus`.
-  void (*divide)(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::size_t n,
-                 const Modulus& modulus);
+  /// `modulus`; `one_over_by` is 2^52 / by.
+  void (*divide)(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::uint64_t one_over_by,
+                 std::size_t n, const Modulus& modulus);
 
   /// Signed numbers smaller than q in magnitude, as residues.
   void (*lift)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);

@@ -110,11 +110,7 @@ SecretKey::SecretKey(const Params& params, const Kernels& kernels, Random& rando
     kernels.lift(s_part.data(), secret.data(), n, m);
     kernels.forward(s_part.data(), m);
     if (l < params.kept()) {
-      std::uint64_t others = 1;
-      for (std::size_t k = 0; k < params.kept(); ++k) {
-        if (k != l) others = m.multiply(others, params.moduli()[k].value() % m.value());
-      }
-      scale(kernels, m, m.to_montgomery(m.inverse(others)), s_part, part(s_reply, l, n));
+      scale(kernels, m, m.to_montgomery(params.one_over_others(l, params.kept())), s_part, part(s_reply, l, n));
     }
     scale(kernels, m, m.to_montgomery(1), s_part, s_part);
 

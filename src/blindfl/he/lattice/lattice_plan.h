@@ -43,7 +43,8 @@ class LatticePlan final : public Plan {
     [[nodiscard]] std::size_t size() const { return rows * cols; }
   };
 
-  LatticePlan(const Params& params, const ProductSpec& spec) : Plan(spec), tiling_(choose_tiling(params, spec)) {
+  LatticePlan(const Params& params, const ProductSpec& spec)
+      : Plan(spec), tiling_(choose_tiling(params, spec)), layout_(tiling_.operand_layout()) {
     for (const Modulus& m : params.moduli()) {
       word_offsets_.push_back(operand_tile_ / 8);
       operand_tile_ += packed_bytes(params.degree(), m.bits());
@@ -90,10 +91,11 @@ class LatticePlan final : public Plan {
     }
     return order;
   }
-  [[nodiscard]] std::string operand_layout() const override { return tiling_.operand_layout(); }
+  [[nodiscard]] std::string operand_layout() const override { return layout_; }
 
  private:
   Tiling tiling_;
+  std::string layout_;
   std::vector<std::size_t> word_offsets_;
   std::uint64_t operand_tile_ = 0;
   std::uint64_t reply_tile_ = 0;

@@ -25,14 +25,16 @@ constexpr LeftOperand::Run kNoTiles{0, 0, 0};
 
 LatticeMultiplier::LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, ByteView public_key)
     : params_(std::move(params)), kernels_(kernels), key_(*params_, kernels, public_key) {
-  for (const Modulus& m : params_->moduli()) {
-    std::uint64_t others = 1;
-    for (const Modulus& k : params_->moduli()) {
-      if (&k != &m) others = m.multiply(others, k.value() % m.value());
-    }
-    crt_.push_back(m.inverse(others));
+  const auto& moduli = params_->moduli();
+  for (std::size_t l = 0; l < moduli.size(); ++l) {
+    const Modulus& m = moduli[l];
+    crt_.push_back(params_->one_over_others(l, moduli.size()));
     crt_quotient_.push_back(static_cast<std::uint64_t>((static_cast<UInt128>(crt_.back()) << 64) / m.value()));
     one_over_modulus_.push_back(Fraction::one_over(m.value()));
+    one_over_dropped_.emplace_back();
+    for (std::size_t d = std::max(l + 1, params_->kept()); d < moduli.size(); ++d) {
+      one_over_dropped_[l].push_back(m.to_montgomery(m.inverse(moduli[d].value() % m.value())));
+    }
   }
 }
 
@@ -47,7 +49,7 @@ std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, Byte
   Seed seed;
   in.read(seed);
   KeyStream seeds(seed);
-  auto operand = std::make_unique<LatticeOperand>(*params_, t, operand_memory_);
+  auto operand = std::make_unique<LatticeOperand>(*params_, p, operand_memory_);
 
   const std::size_t words = p.operand_tile_bytes() / 8;
   const std::size_t tiles = t.inner_tiles * t.col_tiles;
@@ -221,7 +223,8 @@ void LatticeMultiplier::write_tile(Reply reply, std::span<const Fraction> result
   const auto& moduli = params_->moduli();
   for (std::size_t d = moduli.size() - 1; d >= params_->kept(); --d) {
     for (std::size_t l = 0; l < d; ++l) {
-      kernels_.divide(component(reply, 1, l), component(reply, 1, d), moduli[d], n, moduli[l]);
+      const std::uint64_t one_over = one_over_dropped_[l][d - std::max(l + 1, params_->kept())];
+      kernels_.divide(component(reply, 1, l), component(reply, 1, d), moduli[d], one_over, n, moduli[l]);
     }
   }
   for (std::size_t l = 0; l < params_->kept(); ++l) {
@@ -243,7 +246,7 @@ ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntM
   const LatticePlan& p = LatticePlan::of(plan);
   const Tiling& t = p.tiling();
   const auto* right = dynamic_cast<const LatticeOperand*>(&operand);
-  require<InvalidArgument>(right != nullptr && right->layout == t.operand_layout(), "product of ", p.spec().describe(),
+  require<InvalidArgument>(right != nullptr && right->layout == p.operand_layout(), "product of ", p.spec().describe(),
                            ": the operand was loaded for another layout");
   out.write(key_.id);
   ShareMatrix share(p.spec().rows, p.spec().cols, p.spec().result_scale());

@@ -16,10 +16,10 @@ namespace blindfl::he::lattice {
 /// The encrypted matrix, block-major: for each modulus, column tile and component, and each block of 64 positions, the
 /// tiles' 64 values one after the other, so that inner products read memory in order.
 struct LatticeOperand final : Operand {
-  LatticeOperand(const Params& params, const Tiling& t, std::shared_ptr<ScratchPool> memory)
-      : layout(t.operand_layout()),
-        inner_tiles(t.inner_tiles),
-        col_tiles(t.col_tiles),
+  LatticeOperand(const Params& params, const LatticePlan& plan, std::shared_ptr<ScratchPool> memory)
+      : layout(plan.operand_layout()),
+        inner_tiles(plan.tiling().inner_tiles),
+        col_tiles(plan.tiling().col_tiles),
         blocks(params.degree() / kBlock),
         pool(std::move(memory)),
         lease(pool->lease(offset(params.moduli().size(), 0, 0, 0))),
@@ -94,6 +94,8 @@ class LatticeMultiplier final : public Multiplier {
   std::vector<std::uint64_t> crt_;
   std::vector<std::uint64_t> crt_quotient_;
   std::vector<Fraction> one_over_modulus_;
+  /// 2^52 / (dropped prime) modulo a prime before it: of each prime, the dropped ones after it.
+  std::vector<std::vector<std::uint64_t>> one_over_dropped_;
   // Only tests switch them off, to see that something is missed.
   bool fresh_encryption_ = true;
   bool flooding_ = true;

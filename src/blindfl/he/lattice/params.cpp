@@ -59,6 +59,15 @@ Params::Params(const ParamsSpec& spec, Floor floor)
                            largest_log_q(spec.degree));
 }
 
+std::uint64_t Params::one_over_others(std::size_t l, std::size_t count) const {
+  const Modulus& m = moduli_[l];
+  std::uint64_t others = 1;
+  for (std::size_t k = 0; k < count; ++k) {
+    if (k != l) others = m.multiply(others, moduli_[k].value() % m.value());
+  }
+  return m.inverse(others);
+}
+
 std::string Params::describe() const {
   std::ostringstream text;
   text.imbue(std::locale::classic());

@@ -38,6 +38,9 @@ class Params {
   [[nodiscard]] std::size_t kept() const { return kept_; }
   /// log2 of the ciphertext modulus, rounded up: what security depends on.
   [[nodiscard]] int log_q() const { return log_q_; }
+  /// 1 / (the product of the other ones among the first `count` primes) modulo prime `l`: what turns residues into
+  /// fractions.
+  [[nodiscard]] std::uint64_t one_over_others(std::size_t l, std::size_t count) const;
   /// Everything both parties must agree on, as text.
   [[nodiscard]] std::string describe() const;
 

@@ -129,7 +129,6 @@ class GrpcChannel::Link::Call {
 
   int pending = 0;  ///< tags that gRPC has
   bool writing = false;
-  bool said_hello = false;
   bool heard_hello = false;
   bool dropped = false;
   std::optional<Clock::time_point> accepted_at;
@@ -296,7 +295,6 @@ void GrpcChannel::Link::handle(Call& call, Event event, bool ok) {
       }
       begin_read(call);
       if (dials_) {
-        call.said_hello = true;
         begin_write(call, to_buffer(stream_.hello()));
       }
       return;
@@ -351,7 +349,6 @@ void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
   last_error_.clear();
   refusals_->note({});
   if (dials_) return;
-  call.said_hello = true;
   begin_write(call, to_buffer(stream_.hello()));
 }
 
@@ -402,7 +399,7 @@ void GrpcChannel::Link::begin_finish(Call& call) {
 }
 
 void GrpcChannel::Link::send_next() {
-  if (stopping_ || current_ == nullptr || current_->writing || !current_->said_hello) return;
+  if (stopping_ || current_ == nullptr || current_->writing) return;
   const auto parts = stream_.next_packet();
   if (!parts.empty()) begin_write(*current_, to_buffer(parts));
 }

@@ -1,0 +1,18 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "blindfl/base/bytes.h"
+
+namespace blindfl {
+
+/// Two lower-case digits for each byte.
+[[nodiscard]] std::string to_hex(ByteView bytes);
+
+/// Whether a text is printable ASCII, spaces included, and nothing else.
+[[nodiscard]] bool is_printable(std::string_view text);
+/// With '?' for every other character: for words of a peer, which must not command a terminal or break a line.
+[[nodiscard]] std::string printable(std::string_view text);
+
+}  // namespace blindfl
