@@ -39,5 +39,6 @@ using nn::SgdOptions;
 using protocol::Party;
 using protocol::Session;
 using protocol::SessionOptions;
+using protocol::TransferProgress;
 
 }  // namespace blindfl

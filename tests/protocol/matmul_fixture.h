@@ -20,6 +20,10 @@ class MatMulPair {
         b(parties.session(Party::kB), spec) {}
   MatMulPair(const he::Scheme& scheme, const MatMulSpec& spec) : MatMulPair(scheme, spec, testing::make_channels()) {}
 
+  /// With several schemes to choose from; the first is the default.
+  MatMulPair(const std::vector<const he::Scheme*>& schemes, const MatMulSpec& spec)
+      : parties(schemes), a(parties.session(Party::kA), spec), b(parties.session(Party::kB), spec) {}
+
   [[nodiscard]] MatMul& at(Party party) { return party == Party::kA ? a : b; }
 
   /// The weights that nobody has: both pieces added up.

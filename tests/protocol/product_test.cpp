@@ -27,8 +27,9 @@ TEST_P(Product, SharesSumToTheMatrixProduct) {
     const IntMatrix x = testing::random_matrix(kind, 20, 30, 0, 1 << 16, test_random_);
     const ShareMatrix m = random_share(30, 4, 32, random_);
     const auto plan = scheme_->plan({20, 30, 4, x.bound(), 0, 32, 128});
-    const auto [mine, theirs] = parties_.run([&](Session& s) { return product_multiplier(s, *plan, kSteps, x); },
-                                             [&](Session& s) { return product_owner(s, *plan, kSteps, m); });
+    const auto [mine, theirs] =
+        parties_.run([&](Session& s) { return product_multiplier(s, s.keys(), *plan, kSteps, x); },
+                     [&](Session& s) { return product_owner(s, s.keys(), *plan, kSteps, m); });
     EXPECT_EQ(mine + theirs, multiply(x, m));
   }
 }
@@ -37,8 +38,8 @@ TEST_P(Product, TrafficIsWhatThePlanSays) {
   const IntMatrix x = testing::random_matrix(Kind::kDense, 20, 30, 0, 1 << 16, test_random_);
   const ShareMatrix m = random_share(30, 4, 32, random_);
   const auto plan = scheme_->plan({20, 30, 4, x.bound(), 0, 32, 128});
-  parties_.run([&](Session& s) { (void)product_multiplier(s, *plan, kSteps, x); },
-               [&](Session& s) { (void)product_owner(s, *plan, kSteps, m); });
+  parties_.run([&](Session& s) { (void)product_multiplier(s, s.keys(), *plan, kSteps, x); },
+               [&](Session& s) { (void)product_owner(s, s.keys(), *plan, kSteps, m); });
   const net::Traffic operand{1, plan->operand_bytes()};
   const net::Traffic reply{1, plan->reply_bytes()};
   EXPECT_EQ(parties_.recording(Party::kB).sent().at(kSteps.operand), operand);
@@ -56,10 +57,10 @@ TEST_P(Product, RunsBothWaysAtTheSameTime) {
   const auto plan_b = scheme_->plan({8, 6, 2, 100, 0, 32, 128});
   const auto both = [&](const he::Plan& mine, const IntMatrix& x, const he::Plan& theirs, const ShareMatrix& m) {
     return [&](Session& s) {
-      send_operand(s, theirs, kSteps, m);
-      const auto operand = receive_operand(s, mine, kSteps);
-      ShareMatrix multiplied = send_product(s, mine, kSteps, x, *operand);
-      ShareMatrix opened = receive_product(s, theirs, kSteps);
+      send_operand(s, s.keys(), theirs, kSteps, m);
+      const auto operand = receive_operand(s, s.keys(), mine, kSteps);
+      ShareMatrix multiplied = send_product(s, s.keys(), mine, kSteps, x, *operand);
+      ShareMatrix opened = receive_product(s, s.keys(), theirs, kSteps);
       return std::pair(std::move(multiplied), std::move(opened));
     };
   };
@@ -73,14 +74,15 @@ TEST_P(Product, RefusesAWrongOperandBeforeAnythingIsSent) {
   const IntMatrix too_large = testing::random_matrix(Kind::kDense, 4, 5, 0, 101, test_random_);
   Session& a = parties_.session(Party::kA);
   Session& b = parties_.session(Party::kB);
-  EXPECT_THROW((void)product_multiplier(a, *plan, kSteps, too_large), InvalidArgument);
-  EXPECT_THROW((void)product_owner(b, *plan, kSteps, ShareMatrix(5, 3, 32)), InvalidArgument);
+  EXPECT_THROW((void)product_multiplier(a, a.keys(), *plan, kSteps, too_large), InvalidArgument);
+  EXPECT_THROW((void)product_owner(b, b.keys(), *plan, kSteps, ShareMatrix(5, 3, 32)), InvalidArgument);
   EXPECT_FALSE(parties_.recording(Party::kB).sent().contains(kSteps.operand));
   // The mistake did not cost the link.
   const IntMatrix x = testing::random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_);
   const ShareMatrix m = random_share(5, 2, 32, random_);
-  const auto [mine, theirs] = parties_.run([&](Session& s) { return product_multiplier(s, *plan, kSteps, x); },
-                                           [&](Session& s) { return product_owner(s, *plan, kSteps, m); });
+  const auto [mine, theirs] =
+      parties_.run([&](Session& s) { return product_multiplier(s, s.keys(), *plan, kSteps, x); },
+                   [&](Session& s) { return product_owner(s, s.keys(), *plan, kSteps, m); });
   EXPECT_EQ(mine + theirs, multiply(x, m));
 }
 

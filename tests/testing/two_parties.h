@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "blindfl/net/recording_channel.h"
 #include "blindfl/protocol/in_process.h"
@@ -27,13 +28,20 @@ class TwoParties {
       : TwoParties(scheme, make_channels(), record) {}
 
   TwoParties(const he::Scheme& scheme, Channels channels, Record record = Record::kYes)
+      : TwoParties(std::vector<const he::Scheme*>{&scheme}, std::move(channels), record) {}
+
+  /// With several schemes; the first is the default.
+  explicit TwoParties(const std::vector<const he::Scheme*>& schemes, Record record = Record::kYes)
+      : TwoParties(schemes, make_channels(), record) {}
+
+  TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes)
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
       recordings_ = {std::make_unique<net::RecordingChannel>(*channels_.first),
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), scheme, options(party)); };
+      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party)); };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }

@@ -21,6 +21,8 @@ protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const
   spec.largest_weight = options.largest_weight;
   spec.output_scale = options.output_scale;
   spec.initial_deviation = options.initial_deviation;
+  spec.scheme_a = options.scheme_a;
+  spec.scheme_b = options.scheme_b;
   return spec;
 }
 

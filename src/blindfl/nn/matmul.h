@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
@@ -27,6 +28,8 @@ struct MatMulOptions {
   double largest_weight = protocol::MatMulSpec{}.largest_weight;
   int output_scale = protocol::MatMulSpec{}.output_scale;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
+  std::string scheme_a{};          ///< of the session's schemes, for products with A's features; empty: the default
+  std::string scheme_b{};          ///< for products with B's features
 };
 
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
@@ -55,13 +56,13 @@ auto run_both(A&& at_a, B&& at_b, const std::function<void()>& on_error) {
 }
 
 /// Both parties in one process, as threads: for trying things out, demos and tests. Calls `party(session)` for A and
-/// for B at the same time and returns both results.
+/// for B at the same time, each with a session of its own under `schemes`, and returns both results.
 template <class PartyFunction>
-auto run_in_process(const he::Scheme& scheme, PartyFunction&& party) {
+auto run_in_process(const std::vector<const he::Scheme*>& schemes, PartyFunction&& party) {
   const auto channels = net::make_memory_channels();
   const auto as = [&](Party role, net::Channel& channel) {
     return [&, role] {
-      Session session(role, channel, scheme);
+      Session session(role, channel, schemes);
       return party(session);
     };
   };
@@ -69,6 +70,10 @@ auto run_in_process(const he::Scheme& scheme, PartyFunction&& party) {
     channels.first->close();
     channels.second->close();
   });
+}
+template <class PartyFunction>
+auto run_in_process(const he::Scheme& scheme, PartyFunction&& party) {
+  return run_in_process(std::vector<const he::Scheme*>{&scheme}, std::forward<PartyFunction>(party));
 }
 
 }  // namespace blindfl::protocol

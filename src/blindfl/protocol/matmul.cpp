@@ -30,6 +30,12 @@ const he::Plan& cached_plan(std::map<std::pair<Party, std::size_t>, std::shared_
   return *plan;
 }
 
+// Both parties then compare the names of the schemes in use, whoever left the choice to the session.
+MatMulSpec with_scheme_names(const Session& session, MatMulSpec spec) {
+  for (std::string* name : {&spec.scheme_a, &spec.scheme_b}) *name = session.scheme(*name).name();
+  return spec;
+}
+
 }  // namespace
 
 ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece, const std::optional<ShareMatrix>& multiplied,
@@ -42,21 +48,38 @@ ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece, const
 }
 
 MatMul::MatMul(Session& session, const MatMulSpec& spec)
-    : session_(session), params_(spec), layer_(session.new_layer()) {
+    : session_(session), params_(with_scheme_names(session, spec)), layer_(session.new_layer()) {
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   for (const Party party : {Party::kA, Party::kB}) {
     if (params_.in(party) > 0) (void)forward_plan(party, spec.batch);
   }
   if (spec.in_a > 0) (void)backward_plan(Party::kA, spec.batch);
-  const he::Multiplier& multiplier = session_.peer_multiplier();
-  if (params_.in(session_.party()) > 0) multiplier.expect(forward_plan(session_.party(), spec.batch));
-  if (session_.party() == Party::kA && spec.in_a > 0) multiplier.expect(backward_plan(Party::kA, spec.batch));
+  // The default scheme's keys are there already; those of others come with the first pass.
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (&session_.scheme(params_.scheme(party)) == &session_.scheme()) take_keys(party);
+  }
 
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, /*shared_gradient=*/true, random);
   // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
   weight_b_ = draw_weight(Party::kB, /*shared_gradient=*/false, random);
   session.agree("layer '" + spec.name + "'", params_.settings());
+}
+
+// What this party will multiply again and again can be prepared from here on.
+void MatMul::take_keys(Party party) {
+  if (params_.in(party) == 0 || keys(party) != nullptr) return;
+  keys(party) = &session_.keys(params_.scheme(party));
+  if (party != session_.party()) return;
+  keys(party)->peer->expect(forward_plan(party, params_.spec().batch));
+  if (party == Party::kA) keys(party)->peer->expect(backward_plan(party, params_.spec().batch));
+}
+
+// A scheme's keys are exchanged at its first use. Not earlier: parties whose layers differ in it must learn that, and
+// not wait for a key that never comes.
+void MatMul::begin_pass() {
+  session_.settle();
+  for (const Party party : {Party::kA, Party::kB}) take_keys(party);
 }
 
 std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, bool shared_gradient, SeededRandom& random) const {
@@ -74,12 +97,13 @@ std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, bool shared_gradi
 }
 
 const he::Plan& MatMul::forward_plan(Party party, std::size_t rows) {
-  return cached_plan(forward_plans_, party, rows, [&] { return session_.scheme().plan(params_.forward(party, rows)); });
+  return cached_plan(forward_plans_, party, rows,
+                     [&] { return session_.scheme(params_.scheme(party)).plan(params_.forward(party, rows)); });
 }
 
 const he::Plan& MatMul::backward_plan(Party party, std::size_t rows) {
   return cached_plan(backward_plans_, party, rows,
-                     [&] { return session_.scheme().plan(params_.backward(party, rows)); });
+                     [&] { return session_.scheme(params_.scheme(party)).plan(params_.backward(party, rows)); });
 }
 
 void MatMul::check_features(const IntMatrix& x) const {
@@ -106,7 +130,7 @@ void MatMul::refresh_operands(std::size_t rows) {
     if (sent != weight(peer).version) {
       bytes = plan.operand_bytes();
       send = [&plan, &sent, steps, peer, this] {
-        send_operand(session_, plan, steps, weight(peer).piece);
+        send_operand(session_, *keys(peer), plan, steps, weight(peer).piece);
         sent = weight(peer).version;
       };
     }
@@ -117,7 +141,7 @@ void MatMul::refresh_operands(std::size_t rows) {
     CachedOperand& cached = received_[plan.operand_layout()];
     if (cached.version != weight(me).version) {
       receive = [&plan, &cached, steps, me, this] {
-        cached.operand = receive_operand(session_, plan, steps);
+        cached.operand = receive_operand(session_, *keys(me), plan, steps);
         cached.version = weight(me).version;
       };
     }
@@ -127,7 +151,7 @@ void MatMul::refresh_operands(std::size_t rows) {
 
 OutputShare MatMul::forward(const IntMatrix& x) {
   check_features(x);
-  session_.settle();
+  begin_pass();
   const Party me = session_.party();
   const Party peer = peer_of(me);
   const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
@@ -141,11 +165,12 @@ OutputShare MatMul::forward(const IntMatrix& x) {
       mine != nullptr ? mine->reply_bytes() : 0,
       [&] {
         if (mine != nullptr) {
-          multiplied = send_product(session_, *mine, steps, x, *received_.at(mine->operand_layout()).operand);
+          multiplied =
+              send_product(session_, *keys(me), *mine, steps, x, *received_.at(mine->operand_layout()).operand);
         }
       },
       [&] {
-        if (theirs != nullptr) opened = receive_product(session_, *theirs, steps);
+        if (theirs != nullptr) opened = receive_product(session_, *keys(peer), *theirs, steps);
       });
   return {output_share(x, weight(me).piece, multiplied, opened, params_.product_scale(), session_.pool()),
           params_.output_bits()};
@@ -165,7 +190,7 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
   require<InvalidArgument>(derivative.rows == x.rows() && derivative.real_rows > 0 && derivative.real_rows <= x.rows(),
                            "layer '", params_.spec().name, "': a derivative of ", derivative.real_rows, " of ",
                            derivative.rows, " rows does not fit a batch of ", x.rows());
-  session_.settle();
+  begin_pass();
   const ProductSteps steps{net::Step::kDerivativeOperand, net::Step::kGradientProduct, layer_};
   const bool a_learns = params_.in(Party::kA) > 0;
   MatMulGradients gradients;
@@ -173,18 +198,19 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
   if (session_.party() == Party::kA) {
     if (!a_learns) return gradients;
     const he::Plan& plan = backward_plan(Party::kA, x.rows());
-    gradients.weight_a = finished_gradient(product_multiplier(session_, plan, steps, x.transpose()), derivative);
+    gradients.weight_a =
+        finished_gradient(product_multiplier(session_, *keys(Party::kA), plan, steps, x.transpose()), derivative);
     return gradients;
   }
 
   require<InvalidArgument>(derivative.values.has_value(), "layer '", params_.spec().name, "': B has no derivative");
   const ShareMatrix dz = to_ring(*derivative.values);
-  if (a_learns) send_operand(session_, backward_plan(Party::kA, x.rows()), steps, dz);
+  if (a_learns) send_operand(session_, *keys(Party::kA), backward_plan(Party::kA, x.rows()), steps, dz);
   // While A multiplies, B works on its own half.
   if (x.cols() > 0) gradients.weight_b = finished_gradient(multiply_transposed(x, dz, session_.pool()), derivative);
   if (a_learns) {
-    gradients.weight_a =
-        finished_gradient(receive_product(session_, backward_plan(Party::kA, x.rows()), steps), derivative);
+    gradients.weight_a = finished_gradient(
+        receive_product(session_, *keys(Party::kA), backward_plan(Party::kA, x.rows()), steps), derivative);
   }
   return gradients;
 }

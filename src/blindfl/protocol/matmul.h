@@ -27,7 +27,8 @@ struct MatMulGradients {
 class MatMul {
  public:
   /// Draws this party's initial pieces. `session` must outlive the layer.
-  /// Throws InvalidArgument as MatMulParams and Scheme::plan do, before anything is sent.
+  /// Throws InvalidArgument as MatMulParams and Scheme::plan do, ConfigError if the session has no scheme of a name in
+  /// `spec`, before anything is sent.
   MatMul(Session& session, const MatMulSpec& spec);
 
   [[nodiscard]] const MatMulParams& params() const { return params_; }
@@ -36,7 +37,8 @@ class MatMul {
   [[nodiscard]] std::uint32_t layer() const { return layer_; }
 
   /// This party's share of `X_A W_A + X_B W_B`, where `x` are its own features of the batch.
-  /// Cost: one product each way; what is encrypted travels only if it has changed since the last time.
+  /// Cost: one product each way; what is encrypted travels only if it has changed since the last time. The first pass
+  /// under a scheme that the session has not used yet exchanges public keys.
   /// Reveals: the number of rows. Throws InvalidArgument if `x` is not what the layer was made for.
   [[nodiscard]] OutputShare forward(const IntMatrix& x);
 
@@ -56,6 +58,10 @@ class MatMul {
     std::unique_ptr<const he::Operand> operand;
   };
 
+  /// Keys for the products with one party's features: null until `take_keys`.
+  [[nodiscard]] const SchemeKeys*& keys(Party party) { return party == Party::kA ? keys_a_ : keys_b_; }
+  void take_keys(Party party);
+  void begin_pass();
   [[nodiscard]] const he::Plan& forward_plan(Party party, std::size_t rows);
   [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
   void refresh_operands(std::size_t rows);
@@ -67,6 +73,8 @@ class MatMul {
   Session& session_;
   MatMulParams params_;
   std::uint32_t layer_;
+  const SchemeKeys* keys_a_ = nullptr;
+  const SchemeKeys* keys_b_ = nullptr;
   std::shared_ptr<Weight> weight_a_;
   std::shared_ptr<Weight> weight_b_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;

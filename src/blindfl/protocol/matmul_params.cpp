@@ -77,6 +77,7 @@ Settings MatMulParams::settings() const {
   fixed_point("features_a", spec_.features_a);
   fixed_point("features_b", spec_.features_b);
   fixed_point("derivative", spec_.derivative);
+  settings.add("scheme_a", spec_.scheme_a).add("scheme_b", spec_.scheme_b);
   return settings;
 }
 

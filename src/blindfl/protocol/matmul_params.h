@@ -27,6 +27,10 @@ struct MatMulSpec {
   int output_scale = 16;           ///< Z is opened at this many fractional bits and no more
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 (in_a + in_b)), as torch's Linear has it.
   double initial_deviation = 0.0;
+  /// Names of the session's schemes that carry the products with A's and with B's features, forward and backward;
+  /// empty: the session's default.
+  std::string scheme_a{};
+  std::string scheme_b{};
 };
 
 /// A MatMul layer that cannot overflow: every bound computed, every product's spec made.
@@ -39,6 +43,9 @@ class MatMulParams {
   [[nodiscard]] const MatMulSpec& spec() const { return spec_; }
   [[nodiscard]] std::size_t in(Party party) const { return party == Party::kA ? spec_.in_a : spec_.in_b; }
   [[nodiscard]] const FixedPoint& features(Party party) const { return party == Party::kA ? features_a_ : features_b_; }
+  [[nodiscard]] const std::string& scheme(Party party) const {
+    return party == Party::kA ? spec_.scheme_a : spec_.scheme_b;
+  }
   [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
   [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
 

@@ -1,5 +1,7 @@
 #include "blindfl/protocol/product.h"
 
+#include <functional>
+
 namespace blindfl::protocol {
 
 namespace {
@@ -12,51 +14,72 @@ net::Message reply_message(const he::Plan& plan, const ProductSteps& steps) {
   return {steps.reply, steps.layer, plan.reply_bytes(), plan.spec().rows, plan.spec().cols};
 }
 
-}  // namespace
-
-void send_operand(Session& session, const he::Plan& plan, const ProductSteps& steps, const ShareMatrix& m) {
-  // Checked before the first byte leaves, so that the caller's mistake does not cost the link.
-  he::check_right(plan, m);
-  session.channel().send(operand_message(plan, steps), [&](ByteSink& out) {
-    session.key_owner().encrypt(plan, m, session.random(), session.pool(), out);
+// Operands are what can be long: where somebody watches, their bytes are counted.
+void send_metered(Session& session, const net::Message& message, const std::function<void(ByteSink&)>& body) {
+  auto meter = session.meter("sending", message);
+  if (!meter) return session.channel().send(message, body);
+  session.channel().send(message, [&](ByteSink& out) {
+    MeteredSink metered(out, *meter);
+    body(metered);
   });
 }
 
-std::unique_ptr<const he::Operand> receive_operand(Session& session, const he::Plan& plan, const ProductSteps& steps) {
-  std::unique_ptr<const he::Operand> operand;
-  session.channel().receive(operand_message(plan, steps), [&](ByteSource& in) {
-    operand = session.peer_multiplier().load(plan, in, session.pool());
+void receive_metered(Session& session, const net::Message& message, const std::function<void(ByteSource&)>& body) {
+  auto meter = session.meter("receiving", message);
+  if (!meter) return session.channel().receive(message, body);
+  session.channel().receive(message, [&](ByteSource& in) {
+    MeteredSource metered(in, *meter);
+    body(metered);
   });
+}
+
+}  // namespace
+
+void send_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
+                  const ShareMatrix& m) {
+  // Checked before the first byte leaves, so that the caller's mistake does not cost the link.
+  he::check_right(plan, m);
+  send_metered(session, operand_message(plan, steps),
+               [&](ByteSink& out) { keys.owner->encrypt(plan, m, session.random(), session.pool(), out); });
+}
+
+std::unique_ptr<const he::Operand> receive_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                                   const ProductSteps& steps) {
+  std::unique_ptr<const he::Operand> operand;
+  receive_metered(session, operand_message(plan, steps),
+                  [&](ByteSource& in) { operand = keys.peer->load(plan, in, session.pool()); });
   return operand;
 }
 
-ShareMatrix send_product(Session& session, const he::Plan& plan, const ProductSteps& steps, const IntMatrix& x,
-                         const he::Operand& operand) {
+ShareMatrix send_product(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
+                         const IntMatrix& x, const he::Operand& operand) {
   he::check_left(plan, x);
   ShareMatrix share;
   // The reply hides how it was computed, not only its value: see docs/protocols.md, re-randomisation.
   session.channel().send(reply_message(plan, steps), [&](ByteSink& out) {
-    share = session.peer_multiplier().multiply_and_mask(plan, x, operand, session.random(), session.pool(), out);
+    share = keys.peer->multiply_and_mask(plan, x, operand, session.random(), session.pool(), out);
   });
   return share;
 }
 
-ShareMatrix receive_product(Session& session, const he::Plan& plan, const ProductSteps& steps) {
+ShareMatrix receive_product(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps) {
   ShareMatrix share;
   session.channel().receive(reply_message(plan, steps),
-                            [&](ByteSource& in) { share = session.key_owner().open(plan, in, session.pool()); });
+                            [&](ByteSource& in) { share = keys.owner->open(plan, in, session.pool()); });
   return share;
 }
 
-ShareMatrix product_multiplier(Session& session, const he::Plan& plan, const ProductSteps& steps, const IntMatrix& x) {
+ShareMatrix product_multiplier(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                               const ProductSteps& steps, const IntMatrix& x) {
   he::check_left(plan, x);
-  const auto operand = receive_operand(session, plan, steps);
-  return send_product(session, plan, steps, x, *operand);
+  const auto operand = receive_operand(session, keys, plan, steps);
+  return send_product(session, keys, plan, steps, x, *operand);
 }
 
-ShareMatrix product_owner(Session& session, const he::Plan& plan, const ProductSteps& steps, const ShareMatrix& m) {
-  send_operand(session, plan, steps, m);
-  return receive_product(session, plan, steps);
+ShareMatrix product_owner(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
+                          const ShareMatrix& m) {
+  send_operand(session, keys, plan, steps, m);
+  return receive_product(session, keys, plan, steps);
 }
 
 }  // namespace blindfl::protocol

@@ -23,29 +23,34 @@ struct ProductSteps {
   std::uint32_t layer = 0;
 };
 
+// `keys` are those of the scheme that made `plan`: `session.keys()`, or `session.keys(name)` for another than the
+// default.
+
 /// Q: sends `[[m]]_Q`. Cost: one message of `plan.operand_bytes()`. Reveals: the shape of `m`.
 /// Throws InvalidArgument if `m` is not what `plan` was made for.
-void send_operand(Session& session, const he::Plan& plan, const ProductSteps& steps, const ShareMatrix& m);
+void send_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
+                  const ShareMatrix& m);
 
 /// P: receives `[[M]]_Q`, checked. Throws ProtocolError if it is not one.
-[[nodiscard]] std::unique_ptr<const he::Operand> receive_operand(Session& session, const he::Plan& plan,
-                                                                 const ProductSteps& steps);
+[[nodiscard]] std::unique_ptr<const he::Operand> receive_operand(Session& session, const SchemeKeys& keys,
+                                                                 const he::Plan& plan, const ProductSteps& steps);
 
 /// P: multiplies, masks, re-randomises, sends. Returns this party's share, `-R`.
 /// Cost: one message of `plan.reply_bytes()`. Reveals: nothing; Q opens a masked value.
 /// Throws InvalidArgument if `x` exceeds the bound that `plan` was made for.
-[[nodiscard]] ShareMatrix send_product(Session& session, const he::Plan& plan, const ProductSteps& steps,
-                                       const IntMatrix& x, const he::Operand& operand);
+[[nodiscard]] ShareMatrix send_product(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                       const ProductSteps& steps, const IntMatrix& x, const he::Operand& operand);
 
 /// Q: receives and decrypts. Returns this party's share, `X M + R`. Throws ProtocolError if it is not a reply.
-[[nodiscard]] ShareMatrix receive_product(Session& session, const he::Plan& plan, const ProductSteps& steps);
+[[nodiscard]] ShareMatrix receive_product(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                          const ProductSteps& steps);
 
 /// The multiplier's half of a whole product: shares of `x * M`, where `M` is the peer's.
 /// Cost: 1 message each way. Reveals: the shape of `x`.
-[[nodiscard]] ShareMatrix product_multiplier(Session& session, const he::Plan& plan, const ProductSteps& steps,
-                                             const IntMatrix& x);
+[[nodiscard]] ShareMatrix product_multiplier(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                             const ProductSteps& steps, const IntMatrix& x);
 /// The key owner's half of a whole product: shares of `X * m`, where `X` is the peer's.
-[[nodiscard]] ShareMatrix product_owner(Session& session, const he::Plan& plan, const ProductSteps& steps,
-                                        const ShareMatrix& m);
+[[nodiscard]] ShareMatrix product_owner(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                        const ProductSteps& steps, const ShareMatrix& m);
 
 }  // namespace blindfl::protocol

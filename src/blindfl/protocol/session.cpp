@@ -17,16 +17,12 @@ namespace {
 
 constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kNonceBytes = 16;
-/// version (4), role (1), nonce (16), digest of the scheme's settings (32)
+/// version (4), role (1), nonce (16), digest of the schemes' settings (32)
 constexpr std::size_t kHelloBytes = 4 + 1 + kNonceBytes + kDigestBytes;
 /// Settings in words, filled up with zeros.
 constexpr std::size_t kSettingsBytes = 4096;
 
 using Nonce = std::array<std::byte, kNonceBytes>;
-
-Settings scheme_settings(const he::Scheme& scheme) {
-  return Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters());
-}
 
 struct Hello {
   std::uint32_t version = kVersion;
@@ -59,36 +55,97 @@ Hello decode_hello(const Bytes& bytes) {
 
 }  // namespace
 
-Session::Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options)
+Session::Session(Party party, net::Channel& channel, const std::vector<const he::Scheme*>& schemes,
+                 const SessionOptions& options)
     : party_(party),
       channel_(channel),
-      scheme_(scheme),
       pool_(options.threads),
-      key_owner_(scheme.generate_keys(random_)),
       weight_seed_(options.weight_seed ? *options.weight_seed : random_.next_u64()),
       exceptions_at_start_(std::uncaught_exceptions()) {
   try {
-    open();
+    open(schemes);
   } catch (...) {
     channel_.close();
     throw;
   }
   // While this party waits for its peer, it prepares what its next replies need and no data tells.
-  channel_.when_idle([this] { return peer_multiplier_->prepare(); });
+  channel_.when_idle([this] { return prepare(); });
 }
 
-void Session::open() {
+void Session::open(const std::vector<const he::Scheme*>& schemes) {
+  require<InvalidArgument>(!schemes.empty(), "a session needs at least one scheme");
+  keys_.reserve(schemes.size());
+  for (const he::Scheme* scheme : schemes) {
+    require<InvalidArgument>(scheme != nullptr, "a session's scheme is missing: a null pointer was passed");
+    for (const SchemeKeys& other : keys_) {
+      require<InvalidArgument>(other.scheme.name() != scheme->name(), "a session takes one scheme of each name, and '",
+                               scheme->name(), "' was passed twice: layers choose by name");
+    }
+    keys_.push_back({*scheme, nullptr, nullptr});
+  }
   greet();
-  const net::Message key{net::Step::kPublicKey, 0, scheme_.public_key_bytes()};
+  exchange_keys(0);
+}
+
+// The default scheme's names are those of a session with one scheme; others carry their index.
+Settings Session::scheme_settings() const {
+  Settings settings;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    std::string index;
+    if (i > 0) index.append(" ").append(std::to_string(i));
+    settings.add("scheme" + index, keys_[i].scheme.name()).add("parameters" + index, keys_[i].scheme.parameters());
+  }
+  return settings;
+}
+
+std::size_t Session::index_of(std::string_view scheme_name) const {
+  if (scheme_name.empty()) return 0;
+  std::string names;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const std::string_view name = keys_[i].scheme.name();
+    if (name == scheme_name) return i;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  fail<ConfigError>("this session has no scheme '", printable(scheme_name), "', only: ", names,
+                    ". Both parties must pass a scheme to the session before a layer can choose it");
+}
+
+const SchemeKeys& Session::keys(std::string_view scheme_name) {
+  const std::size_t index = index_of(scheme_name);
+  if (keys_[index].owner) return keys_[index];
+  settle();
+  try {
+    exchange_keys(index);
+  } catch (...) {
+    channel_.close();
+    throw;
+  }
+  return keys_[index];
+}
+
+void Session::exchange_keys(std::size_t index) {
+  SchemeKeys& keys = keys_[index];
+  const net::Message message{net::Step::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
+  auto owner = keys.scheme.generate_keys(random_);
   Bytes theirs;
   exchange(
-      key.size, [&] { channel_.send(key, key_owner_->public_key()); }, [&] { theirs = channel_.receive(key); });
-  peer_multiplier_ = scheme_.multiplier(theirs);
+      message.size, [&] { channel_.send(message, owner->public_key()); }, [&] { theirs = channel_.receive(message); });
+  keys.peer = keys.scheme.multiplier(theirs);
+  keys.owner = std::move(owner);
+}
+
+// A piece of work for one scheme at a time, so that none of them starves.
+bool Session::prepare() {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const SchemeKeys& keys = keys_[next_prepared_++ % keys_.size()];
+    if (keys.peer && keys.peer->prepare()) return true;
+  }
+  return false;
 }
 
 // Each checks what the other says of itself, so a mismatch stops both at once.
 void Session::greet() {
-  Hello mine{kVersion, party_, {}, scheme_settings(scheme_).digest()};
+  Hello mine{kVersion, party_, {}, scheme_settings().digest()};
   random_.fill(mine.nonce);
   const net::Message message{net::Step::kHello, 0, kHelloBytes};
   Hello theirs;
@@ -101,7 +158,7 @@ void Session::greet() {
   require<ConfigError>(theirs.party != party_, "both parties call themselves ", party_ == Party::kA ? "A" : "B",
                        ": the one with the labels is B, the other A");
   require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
-  if (theirs.digest != mine.digest) disagree("the scheme", next_agreement_, scheme_settings(scheme_));
+  if (theirs.digest != mine.digest) disagree("the scheme", next_agreement_, scheme_settings());
 
   const bool a = party_ == Party::kA;
   Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());
@@ -176,6 +233,22 @@ void Session::exchange(std::uint64_t bytes, const std::function<void()>& send, c
   // If receiving fails in another way, the channel is closed and ends the sending thread, which the future waits for.
   sending.get();
   if (failed) std::rethrow_exception(failed);
+}
+
+void Session::on_progress(TransferObserver observer) {
+  const std::lock_guard lock(observing_);
+  observer_ = std::move(observer);
+}
+
+std::optional<TransferMeter> Session::meter(std::string_view doing, const net::Message& message) {
+  const std::lock_guard lock(observing_);
+  if (!observer_ || message.size < TransferMeter::kLeastTotal) return std::nullopt;
+  std::string what(doing);
+  what.append(" ").append(net::name_of(message.step)).append(" of layer ").append(std::to_string(message.layer));
+  return TransferMeter(std::move(what), message.size, [this](const TransferProgress& progress) {
+    const std::lock_guard reporting(observing_);
+    if (observer_) observer_(progress);
+  });
 }
 
 }  // namespace blindfl::protocol

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blindfl/base/random.h"
@@ -13,6 +15,7 @@
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/settings.h"
+#include "blindfl/protocol/transfer_progress.h"
 
 namespace blindfl::protocol {
 
@@ -31,14 +34,27 @@ struct SessionOptions {
   std::optional<std::uint64_t> weight_seed = std::nullopt;
 };
 
-/// One party's side of a joint computation with one peer: its role, its keys, the peer's public key, its randomness.
+/// What products under one scheme need.
+struct SchemeKeys {
+  const he::Scheme& scheme;
+  std::unique_ptr<he::KeyOwner> owner;   ///< this party's own keys
+  std::unique_ptr<he::Multiplier> peer;  ///< computes under the peer's public key
+};
+
+/// One party's side of a joint computation with one peer: its role, its keys, the peer's public keys, its randomness.
 class Session {
  public:
   /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
   /// outlive the session. A session that ends by an exception closes the channel, so that the peer does not wait.
   /// Throws ProtocolError if what the peer sends is not a public key of this scheme; ConfigError, saying which, if it
   /// has another version, another scheme or the same role.
-  Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {});
+  Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {})
+      : Session(party, channel, std::vector<const he::Scheme*>{&scheme}, options) {}
+  /// The same with several schemes, from which layers choose; the first is the default. Both parties must pass the same
+  /// ones in the same order. Keys of the others are made and exchanged when they are first used.
+  /// Throws InvalidArgument if there is none, or if two have the same name.
+  Session(Party party, net::Channel& channel, const std::vector<const he::Scheme*>& schemes,
+          const SessionOptions& options = {});
 
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -46,11 +62,24 @@ class Session {
 
   [[nodiscard]] Party party() const { return party_; }
   [[nodiscard]] net::Channel& channel() { return channel_; }
-  [[nodiscard]] const he::Scheme& scheme() const { return scheme_; }
-  /// This party's own keys.
-  [[nodiscard]] const he::KeyOwner& key_owner() const { return *key_owner_; }
-  /// Computes under the peer's public key.
-  [[nodiscard]] const he::Multiplier& peer_multiplier() const { return *peer_multiplier_; }
+  /// The default scheme.
+  [[nodiscard]] const he::Scheme& scheme() const { return keys().scheme; }
+  /// The scheme of that name; without a name, the default. Throws ConfigError, naming those there are, if there is
+  /// none.
+  [[nodiscard]] const he::Scheme& scheme(std::string_view name) const { return keys_[index_of(name)].scheme; }
+
+  /// Those of the default scheme. Like all keys, they stay where they are until the session ends.
+  [[nodiscard]] const SchemeKeys& keys() const { return keys_.front(); }
+  /// Those of the scheme of that name; without a name, of the default. Both parties must call it at the same point: the
+  /// first call for a scheme settles what was to be agreed on, makes keys and exchanges public ones.
+  /// Cost: at the first call one message each way, of `Scheme::public_key_bytes()`.
+  /// Throws as `scheme(name)` and `settle()` do; ProtocolError if what the peer sends is not a public key of that
+  /// scheme.
+  [[nodiscard]] const SchemeKeys& keys(std::string_view scheme_name);
+  /// This party's own keys of the default scheme.
+  [[nodiscard]] const he::KeyOwner& key_owner() const { return *keys().owner; }
+  /// Computes under the peer's public key of the default scheme.
+  [[nodiscard]] const he::Multiplier& peer_multiplier() const { return *keys().peer; }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
@@ -75,14 +104,20 @@ class Session {
   /// other.
   void exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive);
 
+  /// Called while an operand of at least `TransferMeter::kLeastTotal` bytes travels, now and then and at its end. One
+  /// call at a time, but on whichever thread sends or receives. It should take little time, throw nothing, and leave
+  /// the session alone.
+  void on_progress(TransferObserver observer);
+  /// For a message that this party is `doing` ("sending", "receiving"); nothing if nobody wants to know of it.
+  [[nodiscard]] std::optional<TransferMeter> meter(std::string_view doing, const net::Message& message);
+
  private:
   Party party_;
   net::Channel& channel_;
-  const he::Scheme& scheme_;
   Random random_;
   ThreadPool pool_;
-  std::unique_ptr<he::KeyOwner> key_owner_;
-  std::unique_ptr<he::Multiplier> peer_multiplier_;
+  /// One for each scheme, in their order: references to them stay valid. Those without keys were not used yet.
+  std::vector<SchemeKeys> keys_;
   std::uint64_t weight_seed_;
   std::uint32_t next_layer_ = 0;
   std::uint32_t next_agreement_ = 0;
@@ -91,11 +126,18 @@ class Session {
     std::string what;
     Settings settings;
   };
-  void open();
+  [[nodiscard]] std::size_t index_of(std::string_view scheme_name) const;
+  [[nodiscard]] Settings scheme_settings() const;
+  void open(const std::vector<const he::Scheme*>& schemes);
   void greet();
+  void exchange_keys(std::size_t index);
+  bool prepare();
   [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);
   std::string id_;
   std::vector<Agreement> unsettled_;
+  std::size_t next_prepared_ = 0;
+  std::mutex observing_;
+  TransferObserver observer_;
   int exceptions_at_start_;
 };
 
