@@ -7,12 +7,14 @@
 
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
+#include "testing/insecure_paillier.h"
 
 namespace blindfl::testing {
 
-/// Every scheme there is, at the shipped parameters: tests that hold for all of them are written once, over this list.
+/// Every scheme there is: tests that hold for all of them are written once, over this list. The lattice at the shipped
+/// parameters; Paillier with small keys, because its time grows with their cube.
 inline std::vector<std::string> scheme_names() {
-  return {"plain", "lattice"};
+  return {"plain", "lattice", "paillier"};
 }
 
 /// The same with every set of kernels that this processor can run.
@@ -20,6 +22,9 @@ inline std::vector<std::string> scheme_and_kernel_names() {
   std::vector<std::string> names{"plain"};
   for (const he::lattice::Kernels* kernels : he::lattice::available_kernels()) {
     names.push_back("lattice_" + std::string(kernels->name));
+  }
+  for (const std::string_view kernels : he::paillier::available_kernels()) {
+    names.push_back("paillier_" + std::string(kernels));
   }
   return names;
 }
@@ -32,6 +37,15 @@ inline std::unique_ptr<he::Scheme> make_scheme(const std::string& name) {
     const he::lattice::Kernels& kernels = he::lattice::kernels_by_name(name.substr(prefix.size()));
     return std::make_unique<he::LatticeScheme>(he::lattice::Params(he::lattice::ParamsSpec{}),
                                                he::LatticeScheme::Options{&kernels});
+  }
+  if (name == "paillier_2048") return std::make_unique<he::PaillierScheme>();
+  if (name == "paillier") {
+    return std::make_unique<he::PaillierScheme>(he::paillier::InsecureParams::make(), he::PaillierScheme::Options{});
+  }
+  const std::string paillier = "paillier_";
+  if (name.starts_with(paillier)) {
+    return std::make_unique<he::PaillierScheme>(he::paillier::InsecureParams::make(),
+                                                he::PaillierScheme::Options{name.substr(paillier.size())});
   }
   throw std::invalid_argument("no scheme " + name);
 }

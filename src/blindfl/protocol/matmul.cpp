@@ -12,10 +12,11 @@ namespace blindfl::protocol {
 
 namespace {
 
-// Each party draws its piece from N(0, sigma^2 / 2), so that the weights start at N(0, sigma^2).
-ShareMatrix draw_piece(const MatMulParams& params, Party features_of, SeededRandom& random) {
+// Each party draws its piece from N(0, sigma^2 / 2), so that the weights start at N(0, sigma^2); where there is but one
+// piece, it is drawn from that.
+ShareMatrix draw_piece(const MatMulParams& params, Party features_of, bool alone, SeededRandom& random) {
   const MatMulSpec& spec = params.spec();
-  const double deviation = params.initial_deviation() / std::numbers::sqrt2;
+  const double deviation = params.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
   SecretVector<double> reals(params.in(features_of)*spec.out);
   for (double& x : reals) {
     x = std::clamp(deviation * random.normal(), -spec.largest_weight, spec.largest_weight);
@@ -51,26 +52,52 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
     : session_(session), params_(with_scheme_names(session, spec)), layer_(session.new_layer()) {
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   for (const Party party : {Party::kA, Party::kB}) {
-    if (params_.in(party) > 0) (void)forward_plan(party, spec.batch);
+    if (exchanged(party)) (void)forward_plan(party, spec.batch);
   }
-  if (spec.in_a > 0) (void)backward_plan(Party::kA, spec.batch);
+  if (exchanged(Party::kA)) (void)backward_plan(Party::kA, spec.batch);
+  std::shared_ptr<const EncryptedUpdateParams> encrypted;
+  if (params_.encrypted()) {
+    const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&session_.scheme(params_.scheme(Party::kA)));
+    require<ConfigError>(paillier != nullptr, "layer '", spec.name,
+                         "': updates under encryption need the scheme "
+                         "'paillier' for A's features, not '",
+                         params_.scheme(Party::kA), "'");
+    encrypted = std::make_shared<const EncryptedUpdateParams>(params_, paillier->params());
+  }
   // The default scheme's keys are there already; those of others come with the first pass.
   for (const Party party : {Party::kA, Party::kB}) {
     if (&session_.scheme(params_.scheme(party)) == &session_.scheme()) take_keys(party);
   }
 
   SeededRandom random = session.weight_random(layer_);
-  weight_a_ = draw_weight(Party::kA, /*shared_gradient=*/true, random);
-  // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
-  weight_b_ = draw_weight(Party::kB, /*shared_gradient=*/false, random);
+  weight_a_ = draw_weight(Party::kA, random);
+  weight_b_ = draw_weight(Party::kB, random);
   session.agree("layer '" + spec.name + "'", params_.settings());
+  if (encrypted) make_encrypted(std::move(encrypted));
+}
+
+// Here and not with the first pass: an optimizer wants to know how the weights learn.
+void MatMul::make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params) {
+  take_keys(Party::kA);
+  if (session_.party() == Party::kA) {
+    const auto& peer = dynamic_cast<const he::paillier::PaillierMultiplier&>(*keys(Party::kA)->peer);
+    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(params), peer);
+    weight_a_->update = holder_;
+    return;
+  }
+  const auto& mine = dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys(Party::kA)->owner);
+  owner_ = std::make_shared<EncryptedUpdateOwner>(params, mine.secret_key());
+  weight_a_->update = owner_;
+  if (params_.in(Party::kB) == 0) return;
+  rows_ = std::make_shared<RowUpdate>(weight_b_, params->plan());
+  weight_b_->update = rows_;
 }
 
 // What this party will multiply again and again can be prepared from here on.
 void MatMul::take_keys(Party party) {
   if (params_.in(party) == 0 || keys(party) != nullptr) return;
   keys(party) = &session_.keys(params_.scheme(party));
-  if (party != session_.party()) return;
+  if (party != session_.party() || !exchanged(party)) return;
   keys(party)->peer->expect(forward_plan(party, params_.spec().batch));
   if (party == Party::kA) keys(party)->peer->expect(backward_plan(party, params_.spec().batch));
 }
@@ -82,13 +109,16 @@ void MatMul::begin_pass() {
   for (const Party party : {Party::kA, Party::kB}) take_keys(party);
 }
 
-std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, bool shared_gradient, SeededRandom& random) const {
+std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& random) const {
   const MatMulSpec& spec = params_.spec();
+  // With updates under encryption, A draws U_A alone, and V_A, which starts at 0, is in no party's hands.
+  const bool alone = features_of == Party::kA && params_.encrypted();
   auto weight = std::make_shared<Weight>();
   weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
   weight->features_of = features_of;
-  weight->piece = draw_piece(params_, features_of, random);
-  weight->shared_gradient = shared_gradient;
+  if (!alone || session_.party() == Party::kA) weight->piece = draw_piece(params_, features_of, alone, random);
+  // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
+  weight->shared_gradient = features_of == Party::kA && !alone;
   weight->gradient_scale = spec.gradient_scale;
   weight->gradient_bits = params_.gradient_bits();
   weight->largest = spec.largest_weight;
@@ -114,6 +144,14 @@ void MatMul::check_features(const IntMatrix& x) const {
       x.cols() == 0 || (x.scale() == params_.features(me).scale() && x.bound() <= params_.features(me).bound()),
       "layer '", params_.spec().name, "' takes features at scale ", params_.features(me).scale(), " and below 2^",
       bit_length(params_.features(me).bound()), ", the batch is encoded otherwise");
+  if (params_.most_nonzeros(me) == params_.in(me)) return;
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    std::size_t nonzeros = 0;
+    x.for_each_in_row(r, [&](std::size_t, std::int64_t value) { nonzeros += value != 0 ? 1 : 0; });
+    require<InvalidArgument>(nonzeros <= params_.most_nonzeros(me), "layer '", params_.spec().name, "': row ", r,
+                             " of the batch has ", nonzeros, " features that are not 0, and ",
+                             params_.most_nonzeros(me), " were declared as the most");
+  }
 }
 
 // Step 0 of the forward pass: `[[V]]` travels once per change, not once per use. Both parties see the same versions.
@@ -124,7 +162,7 @@ void MatMul::refresh_operands(std::size_t rows) {
 
   std::uint64_t bytes = 0;
   std::function<void()> send = [] {};
-  if (params_.in(peer) > 0) {
+  if (exchanged(peer)) {
     const he::Plan& plan = forward_plan(peer, rows);
     std::uint64_t& sent = sent_[plan.operand_layout()];
     if (sent != weight(peer).version) {
@@ -136,7 +174,7 @@ void MatMul::refresh_operands(std::size_t rows) {
     }
   }
   std::function<void()> receive = [] {};
-  if (params_.in(me) > 0) {
+  if (exchanged(me)) {
     const he::Plan& plan = forward_plan(me, rows);
     CachedOperand& cached = received_[plan.operand_layout()];
     if (cached.version != weight(me).version) {
@@ -149,30 +187,40 @@ void MatMul::refresh_operands(std::size_t rows) {
   session_.exchange(bytes, send, receive);
 }
 
+std::optional<ShareMatrix> MatMul::send_half(const IntMatrix& x) {
+  const Party me = session_.party();
+  if (params_.in(me) == 0) return std::nullopt;
+  if (!exchanged(me)) return holder_->send_product(session_, layer_, x);
+  const he::Plan& plan = forward_plan(me, x.rows());
+  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  return send_product(session_, *keys(me), plan, steps, x, *received_.at(plan.operand_layout()).operand);
+}
+
+std::optional<ShareMatrix> MatMul::receive_half(std::size_t rows) {
+  const Party peer = peer_of(session_.party());
+  if (params_.in(peer) == 0) return std::nullopt;
+  if (!exchanged(peer)) return owner_->receive_product(session_, layer_, rows);
+  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  return receive_product(session_, *keys(peer), forward_plan(peer, rows), steps);
+}
+
+std::uint64_t MatMul::reply_bytes(std::size_t rows) {
+  const Party me = session_.party();
+  if (params_.in(me) == 0) return 0;
+  return exchanged(me) ? forward_plan(me, rows).reply_bytes() : holder_->reply_bytes(rows);
+}
+
 OutputShare MatMul::forward(const IntMatrix& x) {
   check_features(x);
   begin_pass();
-  const Party me = session_.party();
-  const Party peer = peer_of(me);
-  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  if (rows_) rows_->refresh(x);
   refresh_operands(x.rows());
 
   std::optional<ShareMatrix> multiplied;
   std::optional<ShareMatrix> opened;
-  const he::Plan* mine = params_.in(me) > 0 ? &forward_plan(me, x.rows()) : nullptr;
-  const he::Plan* theirs = params_.in(peer) > 0 ? &forward_plan(peer, x.rows()) : nullptr;
   session_.exchange(
-      mine != nullptr ? mine->reply_bytes() : 0,
-      [&] {
-        if (mine != nullptr) {
-          multiplied =
-              send_product(session_, *keys(me), *mine, steps, x, *received_.at(mine->operand_layout()).operand);
-        }
-      },
-      [&] {
-        if (theirs != nullptr) opened = receive_product(session_, *keys(peer), *theirs, steps);
-      });
-  return {output_share(x, weight(me).piece, multiplied, opened, params_.product_scale(), session_.pool()),
+      reply_bytes(x.rows()), [&] { multiplied = send_half(x); }, [&] { opened = receive_half(x.rows()); });
+  return {output_share(x, weight(session_.party()).piece, multiplied, opened, params_.product_scale(), session_.pool()),
           params_.output_bits()};
 }
 
@@ -191,6 +239,7 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
                            "layer '", params_.spec().name, "': a derivative of ", derivative.real_rows, " of ",
                            derivative.rows, " rows does not fit a batch of ", x.rows());
   begin_pass();
+  if (params_.encrypted()) return backward_encrypted(x, derivative);
   const ProductSteps steps{net::Step::kDerivativeOperand, net::Step::kGradientProduct, layer_};
   const bool a_learns = params_.in(Party::kA) > 0;
   MatMulGradients gradients;
@@ -213,6 +262,18 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
         receive_product(session_, *keys(Party::kA), backward_plan(Party::kA, x.rows()), steps), derivative);
   }
   return gradients;
+}
+
+// Gradients stay with the updates, which apply them at the optimizer's word.
+MatMulGradients MatMul::backward_encrypted(const IntMatrix& x, const Derivative& derivative) {
+  if (session_.party() == Party::kA) {
+    holder_->receive_derivative(session_, layer_, x);
+    return {};
+  }
+  require<InvalidArgument>(derivative.values.has_value(), "layer '", params_.spec().name, "': B has no derivative");
+  owner_->send_derivative(session_, layer_, derivative);
+  if (rows_) rows_->add_gradient(x, derivative);
+  return {};
 }
 
 }  // namespace blindfl::protocol

@@ -6,13 +6,16 @@
 #include <optional>
 #include <string>
 
+#include "blindfl/protocol/encrypted_update.h"
 #include "blindfl/protocol/matmul_params.h"
 #include "blindfl/protocol/output.h"
 #include "blindfl/protocol/product.h"
+#include "blindfl/protocol/row_update.h"
 #include "blindfl/protocol/weight.h"
 
 // MatMul, the paper's Figure 5: Z = X_A W_A + X_B W_B with W_A = U_A + V_A (A holds U_A, B holds V_A) and
-// W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`).
+// W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`), or A updates
+// [[V_A]]_B by itself (`update: encrypted`, see encrypted_update.h).
 
 namespace blindfl::protocol {
 
@@ -46,6 +49,12 @@ class MatMul {
   /// Cost: one product, X_A^T at A and dZ at B. Reveals: nothing; whole gradients travel, so no row tells its support.
   [[nodiscard]] MatMulGradients backward(const IntMatrix& x, const Derivative& derivative);
 
+  /// With updates under encryption: what holds or opens A's encrypted weights, and what updates B's own rows. Null
+  /// elsewhere.
+  [[nodiscard]] EncryptedUpdateHolder* holder() { return holder_.get(); }
+  [[nodiscard]] EncryptedUpdateOwner* owner() { return owner_.get(); }
+  [[nodiscard]] RowUpdate* row_update() { return rows_.get(); }
+
   [[nodiscard]] Weight& weight(Party features_of) { return *shared_weight(features_of); }
   [[nodiscard]] const std::shared_ptr<Weight>& shared_weight(Party features_of) const {
     return features_of == Party::kA ? weight_a_ : weight_b_;
@@ -66,8 +75,17 @@ class MatMul {
   [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
   void refresh_operands(std::size_t rows);
   void check_features(const IntMatrix& x) const;
-  [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, bool shared_gradient,
-                                                    SeededRandom& random) const;
+  /// This party's part of the product with its own features, and with the peer's. Nothing where there are none.
+  [[nodiscard]] std::optional<ShareMatrix> send_half(const IntMatrix& x);
+  [[nodiscard]] std::optional<ShareMatrix> receive_half(std::size_t rows);
+  [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows);
+  void make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params);
+  [[nodiscard]] MatMulGradients backward_encrypted(const IntMatrix& x, const Derivative& derivative);
+  /// Whether the product with a party's features is one with an operand that the peer sends.
+  [[nodiscard]] bool exchanged(Party party) const {
+    return params_.in(party) > 0 && !(party == Party::kA && params_.encrypted());
+  }
+  [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, SeededRandom& random) const;
   [[nodiscard]] ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const;
 
   Session& session_;
@@ -82,6 +100,10 @@ class MatMul {
   /// By layout: the peer's encrypted piece of my weights, and the version of my piece of its weights that I have sent.
   std::map<std::string, CachedOperand> received_;
   std::map<std::string, std::uint64_t> sent_;
+  // With updates under encryption: at A, at B, at B.
+  std::shared_ptr<EncryptedUpdateHolder> holder_;
+  std::shared_ptr<EncryptedUpdateOwner> owner_;
+  std::shared_ptr<RowUpdate> rows_;
 };
 
 /// Local step: a party's share of Z from its own products. `multiplied` is what it kept as multiplier, `opened` what it

@@ -44,7 +44,8 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
     if (in(party) == 0) continue;
     const FixedPoint& x = features(party);
     const int lifted = product_scale_ - spec.weight_scale - x.scale();
-    output_bits_ = std::max(output_bits_, product_bits(in(party), x.bound(), weight_bound) + lifted + kBothParties);
+    output_bits_ =
+        std::max(output_bits_, product_bits(most_nonzeros(party), x.bound(), weight_bound) + lifted + kBothParties);
 
     const int raw = product_bits(spec.batch, x.bound(), derivative_.bound());
     require<InvalidArgument>(raw <= kMaxRescaleBits, where(), ": gradients of ", raw, " bits at scale ",
@@ -65,6 +66,11 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
                            " are safe. Lower the output scale");
 }
 
+std::size_t MatMulParams::most_nonzeros(Party party) const {
+  const std::size_t declared = party == Party::kA ? spec_.nonzeros_a : spec_.nonzeros_b;
+  return declared == 0 ? in(party) : std::min(declared, in(party));
+}
+
 Settings MatMulParams::settings() const {
   Settings settings;
   settings.add("in_a", spec_.in_a).add("in_b", spec_.in_b).add("out", spec_.out).add("batch", spec_.batch);
@@ -77,6 +83,9 @@ Settings MatMulParams::settings() const {
   fixed_point("features_a", spec_.features_a);
   fixed_point("features_b", spec_.features_b);
   fixed_point("derivative", spec_.derivative);
+  settings.add("nonzeros_a", most_nonzeros(Party::kA)).add("nonzeros_b", most_nonzeros(Party::kB));
+  settings.add("update", encrypted() ? "encrypted" : "exchanged");
+  if (encrypted()) settings.add(spec_.sgd.settings());
   settings.add("scheme_a", spec_.scheme_a).add("scheme_b", spec_.scheme_b);
   return settings;
 }
@@ -94,13 +103,17 @@ void MatMulParams::check_rows(std::size_t rows) const {
 
 he::ProductSpec MatMulParams::forward(Party party, std::size_t rows) const {
   check_rows(rows);
+  // A piece that changes hides behind masks and fills the ring; with updates under encryption B's stays as it was
+  // drawn.
+  const bool drawn = encrypted() && party == Party::kB;
+  const int right_bits = drawn ? spec_.weight_scale + bit_length(static_cast<UInt128>(spec_.largest_weight)) + 1 : 128;
   return {.rows = rows,
           .inner = in(party),
           .cols = spec_.out,
           .left_bound = features(party).bound(),
           .left_scale = features(party).scale(),
           .right_scale = spec_.weight_scale,
-          .right_bits = 128};
+          .right_bits = right_bits};
 }
 
 he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {

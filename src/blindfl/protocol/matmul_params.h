@@ -6,9 +6,16 @@
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/protocol/settings.h"
+#include "blindfl/protocol/sgd_plan.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::protocol {
+
+/// How A's weights learn.
+enum class Update {
+  kExchanged,  ///< gradients travel as shares, and both parties update their pieces: the paper's way
+  kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
+};
 
 /// What a user asks of a MatMul layer. All of it is public: both parties must say the same.
 struct MatMulSpec {
@@ -31,6 +38,12 @@ struct MatMulSpec {
   /// empty: the session's default.
   std::string scheme_a{};
   std::string scheme_b{};
+  /// The most features of a row that are not 0; 0: all of them. A row with more is an error at its owner.
+  std::size_t nonzeros_a = 0;
+  std::size_t nonzeros_b = 0;
+  Update update = Update::kExchanged;
+  /// With updates under encryption: how training will go, which sizes what must not overflow. `steps` must be given.
+  SgdOptions sgd{};
 };
 
 /// A MatMul layer that cannot overflow: every bound computed, every product's spec made.
@@ -46,6 +59,10 @@ class MatMulParams {
   [[nodiscard]] const std::string& scheme(Party party) const {
     return party == Party::kA ? spec_.scheme_a : spec_.scheme_b;
   }
+  /// No row of this party's features has more that are not 0.
+  [[nodiscard]] std::size_t most_nonzeros(Party party) const;
+  /// A's weights are updated under encryption.
+  [[nodiscard]] bool encrypted() const { return spec_.update == Update::kEncrypted && spec_.in_a > 0; }
   [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
   [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
 

@@ -2,9 +2,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "blindfl/protocol/session.h"
+#include "blindfl/protocol/weight_update.h"
 
 namespace blindfl::protocol {
 
@@ -17,6 +19,8 @@ struct Weight {
   bool shared_gradient = false;
   /// Counts changes of V, at both parties alike: what was encrypted before is stale.
   std::uint64_t version = 1;
+  /// Set if the layer itself updates the weight, at the optimizer's word. The piece then need not be all of it.
+  std::shared_ptr<WeightUpdate> update{};
 
   // Public facts that an optimizer needs.
   int gradient_scale = 0;

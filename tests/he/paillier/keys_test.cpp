@@ -265,17 +265,17 @@ TEST_P(PaillierKeys, ArePublishedInFormsThatAreChecked) {
   const BigInt& h = public_key().h();
   EXPECT_NO_THROW((void)PublicKey(params, GetParam().kernels, with(n(), h)));
   refused(Bytes(good.begin(), good.end() - 1));
-  refused(with(n() + BigInt(1), h));                    // even
-  refused(with(n() + BigInt(2), h));                    // 3 modulo 4
+  refused(with(n() + BigInt(1), h));                                            // even
+  refused(with(n() + BigInt(2), h));                                            // 3 modulo 4
   refused(with(n() / BigInt(4) * BigInt(4) / BigInt(8) + BigInt(1), h % n()));  // too short
-  refused(with(n(), BigInt(1)));                        // generates nothing
-  refused(with(n(), BigInt(0)));                        // not a unit
-  refused(with(n(), n() * BigInt(3)));                  // not a unit
+  refused(with(n(), BigInt(1)));                                                // generates nothing
+  refused(with(n(), BigInt(0)));                                                // not a unit
+  refused(with(n(), n() * BigInt(3)));                                          // not a unit
   BigInt prime = n();
   do {
     mpz_nextprime(prime, prime);
   } while (mpz_fdiv_ui(prime, 4) != 1);
-  refused(with(prime, h % (prime * prime)));            // a prime
+  refused(with(prime, h % (prime * prime)));  // a prime
   Bytes base_too_large = good;
   n().to_bytes(std::span(base_too_large).subspan(params.key_bytes(), params.key_bytes()));
   refused(base_too_large);

@@ -46,7 +46,8 @@ void PublicKey::check() const {
   constexpr unsigned long kSmall = 10000;
   bool plausible = mpz_perfect_power_p(n()) == 0 && mpz_probab_prime_p(n(), 1) == 0;
   for (unsigned long d = 3; plausible && d < kSmall; d += 2) plausible = mpz_fdiv_ui(n(), d) != 0;
-  require<ProtocolError>(plausible, "the Paillier public key is not one: its modulus is no product of two large primes");
+  require<ProtocolError>(plausible,
+                         "the Paillier public key is not one: its modulus is no product of two large primes");
   const BigInt base = h_ % n();
   require<ProtocolError>(h_ > BigInt(1) && gcd(base, n()) == BigInt(1) && mpz_jacobi(base, n()) == 1,
                          "the Paillier public key is not one: its base does not generate randomness");

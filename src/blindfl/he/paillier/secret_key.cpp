@@ -105,7 +105,8 @@ SecretVector<std::byte> SecretKey::save() const {
   SecretVector<std::byte> saved(2 * half + public_->encoded().size());
   p_.prime().to_bytes(std::span(saved).first(half));
   q_.prime().to_bytes(std::span(saved).subspan(half, half));
-  std::copy(public_->encoded().begin(), public_->encoded().end(), saved.begin() + static_cast<std::ptrdiff_t>(2 * half));
+  std::copy(public_->encoded().begin(), public_->encoded().end(),
+            saved.begin() + static_cast<std::ptrdiff_t>(2 * half));
   return saved;
 }
 
@@ -116,9 +117,8 @@ SecretKey SecretKey::restore(const Params& params, std::string_view kernels, Byt
   const auto p = BigInt::from_bytes(saved.first(half));
   const auto q = BigInt::from_bytes(saved.subspan(half, half));
   const ByteView key = saved.subspan(2 * half);
-  const bool whole = p * q == BigInt::from_bytes(key.first(params.key_bytes())) &&
-                     mpz_probab_prime_p(p, 24) != 0 && mpz_probab_prime_p(q, 24) != 0 &&
-                     gcd(p - BigInt(1), q - BigInt(1)) == BigInt(2);
+  const bool whole = p * q == BigInt::from_bytes(key.first(params.key_bytes())) && mpz_probab_prime_p(p, 24) != 0 &&
+                     mpz_probab_prime_p(q, 24) != 0 && gcd(p - BigInt(1), q - BigInt(1)) == BigInt(2);
   require<DataError>(whole, "the saved Paillier key is damaged: its parts do not belong together");
   try {
     const PublicKey checked(params, kernels, key);

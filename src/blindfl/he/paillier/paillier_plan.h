@@ -1,0 +1,32 @@
+#pragma once
+
+#include "blindfl/he/paillier/masked_reply.h"
+#include "blindfl/he/plan.h"
+
+namespace blindfl::he::paillier {
+
+/// How Paillier carries out one product: the columns of M side by side in slots, a ciphertext for each row of M and
+/// group of columns.
+class PaillierPlan final : public Plan {
+ public:
+  /// Masks are this much longer than what they hide.
+  static constexpr int kHiding = 64;
+
+  /// Throws InvalidArgument if a value of the product does not fit in a plaintext with its mask.
+  PaillierPlan(const Params& params, const ProductSpec& spec);
+
+  [[nodiscard]] std::uint64_t operand_bytes() const override;
+  [[nodiscard]] std::uint64_t reply_bytes() const override;
+  [[nodiscard]] std::string operand_layout() const override { return layout_; }
+
+  [[nodiscard]] const CryptoShape& operand() const { return operand_; }
+  [[nodiscard]] const ReplyLayout& reply() const { return reply_; }
+
+ private:
+  std::size_t ciphertext_bytes_;
+  ReplyLayout reply_;
+  CryptoShape operand_;
+  std::string layout_;
+};
+
+}  // namespace blindfl::he::paillier

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "blindfl/he/paillier/crypto_tensor.h"
+#include "blindfl/he/paillier/params.h"
+#include "blindfl/he/paillier/randomizers.h"
+#include "blindfl/he/paillier/secret_key.h"
+#include "blindfl/he/scheme.h"
+
+namespace blindfl::he {
+
+/// The paper's own scheme: additively homomorphic, plaintexts modulo n, a few values in each ciphertext. Ciphertexts
+/// can be added to in place, which is what updates under encryption live on. See docs/protocols.md.
+class PaillierScheme final : public Scheme {
+ public:
+  struct Options {
+    /// Kernels to use; empty: the fastest that this processor can run.
+    std::string kernels{};
+  };
+
+  PaillierScheme() : PaillierScheme(paillier::Params(paillier::ParamsSpec{}), Options{}) {}
+  PaillierScheme(const paillier::Params& params, const Options& options);
+
+  [[nodiscard]] const paillier::Params& params() const { return params_; }
+  [[nodiscard]] std::string_view name() const override { return "paillier"; }
+  [[nodiscard]] std::string parameters() const override { return params_.describe(); }
+  [[nodiscard]] std::uint64_t public_key_bytes() const override { return paillier::PublicKey::bytes(params_); }
+  [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
+  [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
+  /// Keys that were saved with `SecretKey::save`. Throws DataError if they are damaged or of other parameters.
+  [[nodiscard]] std::unique_ptr<KeyOwner> restore_keys(ByteView saved) const;
+
+ private:
+  [[nodiscard]] std::shared_ptr<const Plan> do_plan(const ProductSpec& spec) const override;
+
+  paillier::Params params_;
+  std::string kernels_;
+};
+
+namespace paillier {
+
+class PaillierKeyOwner final : public KeyOwner {
+ public:
+  explicit PaillierKeyOwner(SecretKey key) : key_(std::move(key)) {}
+
+  [[nodiscard]] Bytes public_key() const override { return key_.public_key().encoded(); }
+  [[nodiscard]] const SecretKey& secret_key() const { return key_; }
+
+ private:
+  void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
+                  ByteSink& out) const override;
+  [[nodiscard]] ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const override;
+
+  SecretKey key_;
+};
+
+class PaillierMultiplier final : public Multiplier {
+ public:
+  explicit PaillierMultiplier(std::shared_ptr<const PublicKey> key) : key_(std::move(key)), randomizers_(*key_) {}
+
+  [[nodiscard]] const std::shared_ptr<const PublicKey>& key() const { return key_; }
+  [[nodiscard]] Randomizers& randomizers() const { return randomizers_; }
+
+  void expect(const Plan& plan) const override;
+  bool prepare() const override { return randomizers_.prepare(); }
+
+ private:
+  [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
+                                                       ThreadPool& pool) const override;
+  [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                                 Random& random, ThreadPool& pool, ByteSink& out) const override;
+
+  std::shared_ptr<const PublicKey> key_;
+  mutable Randomizers randomizers_;
+};
+
+/// Encrypts a matrix of signed integers row by row, in pieces, so that memory does not grow with it, and writes it.
+void write_encrypted(const SecretKey& key, const CryptoShape& shape,
+                     const std::function<Int128(std::size_t row, std::size_t col)>& value, Random& random,
+                     ThreadPool& pool, ByteSink& out);
+
+}  // namespace paillier
+}  // namespace blindfl::he

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "blindfl/he/paillier/paillier_scheme.h"
+#include "blindfl/protocol/encrypted_update_params.h"
+#include "blindfl/protocol/output.h"
+#include "blindfl/protocol/weight_update.h"
+
+// Updates under encryption (`update: encrypted`): A's weights are W_A = U_A + V_A, where U_A is what A drew and never
+// changes, and V_A exists only as [[V_A]]_B, which A itself updates. docs/protocols.md, "Updates under encryption".
+//
+//   A: EncryptedUpdateHolder                        B: EncryptedUpdateOwner
+//     send_product    --- [[X V + R]]_B --->          receive_product          forward: A keeps -R
+//     receive_derivative  <--- [[c dZ]]_B ---         send_derivative          backward
+//     step: [[V]] += X^T [[c dZ]]                     step: counts
+//
+// What travels depends on the batch and the outputs and not on the number of features, and no index leaves A.
+
+namespace blindfl::protocol {
+
+/// Values that both parties hold integer shares of: the sum, and the windows' sums of momentum.
+/// Each party calls it with its own shares; the results are shares of `X_A V_A` modulo 2^128.
+[[nodiscard]] ShareMatrix combine_sums(const EncryptedUpdateParams& params, std::size_t rows, std::size_t steps,
+                                       const he::paillier::Integers& shares);
+
+/// A's half.
+class EncryptedUpdateHolder final : public WeightUpdate {
+ public:
+  /// `peer` must outlive this.
+  EncryptedUpdateHolder(std::shared_ptr<const EncryptedUpdateParams> params,
+                        const he::paillier::PaillierMultiplier& peer);
+
+  /// Of `send_product`'s message.
+  [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const { return params_->reply_bytes(rows); }
+  /// Returns this party's share of `x V_A`. Cost: one message of `reply_bytes`. Reveals: nothing; B opens masked
+  /// values.
+  [[nodiscard]] ShareMatrix send_product(Session& session, std::uint32_t layer, const IntMatrix& x);
+  /// Keeps what B sent for the next step. Throws ProtocolError if it is not encrypted derivatives.
+  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x);
+
+  [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
+  void step() override;
+  void discard() override { pending_.clear(); }
+
+  /// The sum so far, encrypted under B's key, for a checkpoint or a test that has that key.
+  [[nodiscard]] const he::paillier::CryptoTensor& sum() const { return sum_; }
+  [[nodiscard]] const he::paillier::CryptoTensor& window(bool previous) const {
+    return previous ? previous_ : current_;
+  }
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+
+  /// Writes all that a later run needs to go on, under the same keys.
+  void save(ByteSink& out, ThreadPool& pool) const;
+  /// Reads what `save` wrote. Throws DataError if it is not that, or of a layer of another shape, plan or key.
+  void load(ByteSource& in, ThreadPool& pool);
+
+ private:
+  struct Pending {
+    IntMatrix x;
+    he::paillier::CryptoTensor derivative;
+    std::optional<he::paillier::CryptoTensor> history;
+  };
+
+  std::shared_ptr<const EncryptedUpdateParams> params_;
+  const he::paillier::PaillierMultiplier& peer_;
+  he::paillier::CryptoTensor sum_;
+  he::paillier::CryptoTensor current_;   ///< the window of momentum that runs
+  he::paillier::CryptoTensor previous_;  ///< the one before
+  std::vector<Pending> pending_;
+  std::size_t steps_ = 0;
+  std::size_t passes_ = 0;
+  ThreadPool* pool_ = nullptr;
+};
+
+/// B's half.
+class EncryptedUpdateOwner final : public WeightUpdate {
+ public:
+  /// `key` must outlive this.
+  EncryptedUpdateOwner(std::shared_ptr<const EncryptedUpdateParams> params, const he::paillier::SecretKey& key)
+      : params_(std::move(params)), key_(key) {}
+
+  /// Returns this party's share of `x V_A`, where x are A's features. Throws ProtocolError if it is not a reply.
+  [[nodiscard]] ShareMatrix receive_product(Session& session, std::uint32_t layer, std::size_t rows);
+  /// Cost: one message of `derivative_bytes`. Reveals: nothing to A, who has no key.
+  void send_derivative(Session& session, std::uint32_t layer, const Derivative& derivative);
+
+  [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
+  void step() override;
+  void discard() override { pending_ = 0; }
+
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+  void save(ByteSink& out) const;
+  void load(ByteSource& in);
+
+ private:
+  std::shared_ptr<const EncryptedUpdateParams> params_;
+  const he::paillier::SecretKey& key_;
+  std::size_t steps_ = 0;
+  std::size_t passes_ = 0;
+  std::size_t pending_ = 0;
+};
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,98 @@
+#include "blindfl/protocol/encrypted_update_params.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+/// Fractional bits of a derivative of 1, beyond what division by the batch and the learning rate take away.
+constexpr int kPrecision = 32;
+/// The chance that masks tell anything of a whole run is below 2^-kHiding.
+constexpr int kHiding = 40;
+
+int ceil_log2(double x) {
+  return static_cast<int>(std::ceil(std::log2(x)));
+}
+
+SgdPlan checked_plan(const MatMulSpec& spec) {
+  SgdPlan plan(spec.sgd);
+  require<InvalidArgument>(spec.sgd.steps > 0, "layer '", spec.name,
+                           "': updates under encryption need the most steps that will be taken (sgd.steps), because "
+                           "encrypted sums must have room for all of them");
+  require<InvalidArgument>(
+      spec.sgd.weight_decay == 0, "layer '", spec.name,
+      "': updates under encryption only ever add to a ciphertext, and weight decay would scale it. "
+      "Use update: exchanged, or no weight decay");
+  return plan;
+}
+
+}  // namespace
+
+EncryptedUpdateParams::EncryptedUpdateParams(const MatMulParams& layer, const he::paillier::Params& params)
+    : params_(params),
+      plan_(checked_plan(layer.spec())),
+      sums_(plan_),
+      in_(layer.spec().in_a),
+      out_(layer.spec().out),
+      batch_(layer.spec().batch),
+      most_terms_(layer.most_nonzeros(Party::kA)),
+      product_scale_(layer.product_scale()),
+      feature_scale_(layer.features(Party::kA).scale()) {
+  const auto batch = static_cast<double>(batch_);
+  // A learning rate of 0 throughout moves nothing: any scale will do.
+  const double coefficient = std::max(sums_.largest_coefficient(), 0x1p-40);
+  derivative_scale_ = kPrecision + ceil_log2(batch / coefficient);
+  history_scale_ = kPrecision + ceil_log2(batch);
+
+  // Of all rows of a batch together; a short batch's few rows count for as much, so one alone may be as large.
+  const double unit = layer.spec().derivative.largest * batch * std::exp2(kPrecision + 1);
+  const double growth = sums_.has_momentum() ? sums_.largest_growth() : 1.0;
+  derivative_bits_ = ceil_log2(unit * growth) + 1;
+  const auto largest = static_cast<double>(layer.features(Party::kA).bound());
+  const double sum = unit * largest * static_cast<double>(plan_.options().steps);
+  const double history = sums_.has_momentum() ? unit * largest * growth / (1.0 - plan_.options().momentum) : 0.0;
+  weight_bits_ = std::max(derivative_bits_, ceil_log2(std::max(sum, history)) + 1);
+  result_bits_ = weight_bits_ + bit_length(layer.features(Party::kA).bound()) + bit_length(most_terms_);
+
+  const double opened = static_cast<double>(plan_.options().steps) * batch * static_cast<double>(out_ * parts());
+  hiding_ = kHiding + ceil_log2(opened);
+  const int width = he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_);
+  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", layer.spec().name, "': sums of ",
+                           plan_.options().steps, " steps take ", width,
+                           " bits with their mask, and a Paillier plaintext has ", params.plaintext_bits(),
+                           ". Declare fewer steps, or lower the range of features or derivative");
+  slots_ = he::paillier::Slots(params.plaintext_bits(), width);
+}
+
+he::paillier::CryptoShape EncryptedUpdateParams::derivative(std::size_t rows, bool history) const {
+  return {rows, out_, slots_, history ? history_scale_ : derivative_scale_, derivative_bits_};
+}
+
+he::paillier::CryptoShape EncryptedUpdateParams::weights(bool history) const {
+  return {in_, out_, slots_, (history ? history_scale_ : derivative_scale_) + feature_scale_, weight_bits_};
+}
+
+he::paillier::ReplyLayout EncryptedUpdateParams::reply(std::size_t rows) const {
+  return {params_, rows * parts(), out_, result_bits_, hiding_};
+}
+
+Bytes EncryptedUpdateParams::digest(const std::string& key_id) const {
+  Settings settings = plan_.options().settings();
+  settings.add("in", in_).add("out", out_).add("batch", batch_).add("slot", slots_.width()).add("key", key_id);
+  settings.add("derivative_scale", derivative_scale_).add("feature_scale", feature_scale_);
+  return settings.digest();
+}
+
+std::uint64_t EncryptedUpdateParams::derivative_bytes(std::size_t rows) const {
+  return static_cast<std::uint64_t>(copies() * rows * derivative(rows, false).groups()) * params_.ciphertext_bytes();
+}
+
+std::uint64_t EncryptedUpdateParams::reply_bytes(std::size_t rows) const {
+  return static_cast<std::uint64_t>(reply(rows).ciphertexts()) * params_.ciphertext_bytes();
+}
+
+}  // namespace blindfl::protocol
