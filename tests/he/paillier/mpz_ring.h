@@ -19,11 +19,7 @@ namespace blindfl::he::paillier::testing {
 class MpzRing : public Ring {
  public:
   explicit MpzRing(BigInt m, std::size_t lanes = 8)
-      : m_(std::move(m)),
-        square_(m_ * m_),
-        lanes_(lanes),
-        stride_((square_.bits() + 511) / 512 * 8),
-        one_(stride_) {
+      : m_(std::move(m)), square_(m_ * m_), lanes_(lanes), stride_((square_.bits() + 511) / 512 * 8), one_(stride_) {
     write(one_.data(), 1);
   }
 

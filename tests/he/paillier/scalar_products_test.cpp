@@ -265,14 +265,10 @@ std::vector<Shape> shapes() {
   const Scalars tall = dense(128, 14, uniform(16, true));
   const Scalars wide = dense(128, 392, uniform(16, true));
   const Scalars real = sparse(128, 31000, 40, uniform(16, false));
-  return {{"Binary62", sparse(128, 62, 7, one), 1},
-          {"Dense14", tall, 1},
-          {"Dense14Transposed", transpose(tall), 1},
-          {"Dense392", wide, 4},
-          {"Dense392Transposed", transpose(wide), 1},
-          {"Sparse31000", real, 2},
-          {"Sparse31000Transposed", transpose(real), 2},
-          {"Mixed", sparse(128, 60, 30, integer_or_real), 1}};
+  return {{"Binary62", sparse(128, 62, 7, one), 1},      {"Dense14", tall, 1},
+          {"Dense14Transposed", transpose(tall), 1},     {"Dense392", wide, 4},
+          {"Dense392Transposed", transpose(wide), 1},    {"Sparse31000", real, 2},
+          {"Sparse31000Transposed", transpose(real), 2}, {"Mixed", sparse(128, 60, 30, integer_or_real), 1}};
 }
 
 class ScalarCost : public ::testing::TestWithParam<Shape> {
@@ -297,9 +293,11 @@ TEST_P(ScalarCost, IsWhatWasPredictedAndTheChosenOneIsTheLeast) {
   const ScalarChoice chosen = choose(scalars, groups);
   check(multiplication, chosen, 0.05);
   std::cout << name << ": " << describe(chosen) << ", per entry "
-            << static_cast<double>(multiplication.ring().products()) / static_cast<double>(scalars.entries.size() * groups)
+            << static_cast<double>(multiplication.ring().products()) /
+                   static_cast<double>(scalars.entries.size() * groups)
             << " products, "
-            << static_cast<double>(multiplication.ring().squarings()) / static_cast<double>(scalars.entries.size() * groups)
+            << static_cast<double>(multiplication.ring().squarings()) /
+                   static_cast<double>(scalars.entries.size() * groups)
             << " squarings\n";
 }
 

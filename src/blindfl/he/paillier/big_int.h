@@ -33,6 +33,9 @@ class BigInt {
   /// Of the magnitude; 0 for 0.
   [[nodiscard]] std::size_t bits() const { return mpz_sgn(value_) == 0 ? 0 : mpz_sizeinbase(value_, 2); }
 
+  /// -1, 0 or 1.
+  [[nodiscard]] int sign() const { return mpz_sgn(value_); }
+
   /// 2^exponent.
   [[nodiscard]] static BigInt power_of_two(std::size_t exponent);
   /// Uniform in [0, 2^bits).

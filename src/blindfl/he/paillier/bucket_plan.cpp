@@ -64,9 +64,9 @@ ScalarChoice estimate_buckets(const Scalars& scalars, const BucketPlan& plan, st
   double least = 0;
   for (int g = size == 0 ? 1 : size; g <= (size == 0 ? kMostRows : size); ++g) {
     const auto rest = static_cast<int>(scalars.rows() % static_cast<std::size_t>(g));
-    const double products = static_cast<double>(scalars.rows() / static_cast<std::size_t>(g)) *
-                                group_products(elements_with, g) +
-                            (rest == 0 ? 0 : group_products(elements_with, rest));
+    const double products =
+        static_cast<double>(scalars.rows() / static_cast<std::size_t>(g)) * group_products(elements_with, g) +
+        (rest == 0 ? 0 : group_products(elements_with, rest));
     if (g > 1 && g != size && products >= least) continue;
     least = products;
     choice.size = g;

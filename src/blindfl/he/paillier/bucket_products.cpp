@@ -21,7 +21,9 @@ class Elements {
  public:
   Elements(const ScalarTask& task, const BucketPlan& plan, std::size_t first_group, std::size_t groups);
 
-  [[nodiscard]] const Limb* const* of_group(std::size_t group) const { return rows_of_.data() + group * plan_.elements(); }
+  [[nodiscard]] const Limb* const* of_group(std::size_t group) const {
+    return rows_of_.data() + group * plan_.elements();
+  }
 
  private:
   void square_up(std::size_t begin, std::size_t end);

@@ -29,9 +29,9 @@ class ChainProducts {
   [[nodiscard]] Limb* output(std::size_t chain) const { return task_.output(program(chain).row, group(chain)); }
 
   const ScalarTask& task_;
-  std::vector<ChainProgram> programs_;      ///< the longest first, so that those that run together end together
-  std::vector<std::size_t> divisor_of_;     ///< number of a program's first row among the divisors
-  std::vector<std::uint8_t> has_product_;   ///< of each row: whether it has a positive exponent
+  std::vector<ChainProgram> programs_;     ///< the longest first, so that those that run together end together
+  std::vector<std::size_t> divisor_of_;    ///< number of a program's first row among the divisors
+  std::vector<std::uint8_t> has_product_;  ///< of each row: whether it has a positive exponent
   std::size_t divisors_ = 0;
   Rows divisor_rows_;
 };
@@ -47,8 +47,7 @@ void ChainProducts::write_programs() {
     if (!program.divisor) has_product_[program.row] = 1;
     programs_.push_back(std::move(program));
   }
-  std::ranges::stable_sort(programs_,
-                           [](const auto& a, const auto& b) { return a.steps.size() > b.steps.size(); });
+  std::ranges::stable_sort(programs_, [](const auto& a, const auto& b) { return a.steps.size() > b.steps.size(); });
   divisor_of_.resize(programs_.size());
   for (std::size_t i = 0; i < programs_.size(); ++i) {
     divisor_of_[i] = divisors_;

@@ -8,7 +8,8 @@
 
 // Each row alone, by the method of Bos and Coster: of the two largest exponents a >= b, a^x b^y with x >= y is
 // (a b)^y a^(x - y), so that one product makes the larger exponent smaller, until a single power of 1 is left. It needs
-// no tables, and the entries of a row help each other: for sparse rows of wide exponents, whose bases no other row uses.
+// no tables, and the entries of a row help each other: for sparse rows of wide exponents, whose bases no other row
+// uses.
 
 namespace blindfl::he::paillier {
 

@@ -123,7 +123,8 @@ ScalarChoice estimate_chains(const Scalars& scalars, std::size_t groups) {
   if (sampled == 0) return choice;
   const auto scale = [&](std::size_t count) {
     return static_cast<std::size_t>(static_cast<double>(count) * static_cast<double>(scalars.entries.size()) /
-                                    static_cast<double>(sampled)) * groups;
+                                    static_cast<double>(sampled)) *
+           groups;
   };
   choice.products = scale(steps - squarings + quotients);
   choice.squarings = scale(squarings);

@@ -122,9 +122,8 @@ void multiply_long_chains(const Ring& ring, std::span<const Ring::Chain> chains)
 }
 
 void multiply_in_parallel(const Ring& ring, std::span<const Ring::Product> products, ThreadPool& pool) {
-  pool.parallel_for(products.size(), kProductGrain, [&](std::size_t begin, std::size_t end) {
-    ring.multiply(products.subspan(begin, end - begin));
-  });
+  pool.parallel_for(products.size(), kProductGrain,
+                    [&](std::size_t begin, std::size_t end) { ring.multiply(products.subspan(begin, end - begin)); });
 }
 
 void invert_rows(const Ring& ring, std::span<const Reciprocal> rows, ThreadPool& pool) {

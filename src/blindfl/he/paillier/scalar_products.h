@@ -67,8 +67,8 @@ struct ScalarChoice {
 /// times what is there. A row without entries, or with none but zeros, gives 1.
 ///
 /// Outputs are rows of their own: none is a base, none is there twice. The result does not depend on the number of
-/// threads. Reveals, by the time it takes: something of the exponents, which are the caller's own; nothing of the bases.
-/// Throws InvalidArgument if the scalars are malformed, or if a base to divide by has no inverse.
+/// threads. Reveals, by the time it takes: something of the exponents, which are the caller's own; nothing of the
+/// bases. Throws InvalidArgument if the scalars are malformed, or if a base to divide by has no inverse.
 void multiply_scalars(const Ring& ring, const Scalars& scalars, const Limb* const* bases, std::size_t groups,
                       Limb* const* outputs, bool accumulate, ThreadPool& pool,
                       std::optional<ScalarChoice> forced = std::nullopt);

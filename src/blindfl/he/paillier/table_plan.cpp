@@ -55,8 +55,8 @@ std::uint8_t TablePlan::width_for(const std::int64_t* exponents, std::size_t cou
       });
     }
     const double sampled = static_cast<double>(uses) / static_cast<double>(count);
-    const double cost = static_cast<double>(digits) * sampled + table_cost(powers[0]) + table_cost(powers[1]) +
-                        (powers[1] > 0 ? 3 : 0);
+    const double cost =
+        static_cast<double>(digits) * sampled + table_cost(powers[0]) + table_cost(powers[1]) + (powers[1] > 0 ? 3 : 0);
     if (width == 1 || cost < best_cost) {
       best = static_cast<std::uint8_t>(width);
       best_cost = cost;

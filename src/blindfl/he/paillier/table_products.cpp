@@ -203,9 +203,7 @@ class TableProducts {
 
  private:
   [[nodiscard]] std::size_t row_of(std::size_t output) const { return output % task_.rows(); }
-  [[nodiscard]] Limb* output(std::size_t i) const {
-    return task_.output(row_of(i), first_group_ + i / task_.rows());
-  }
+  [[nodiscard]] Limb* output(std::size_t i) const { return task_.output(row_of(i), first_group_ + i / task_.rows()); }
 
   void evaluate(Horner& horner, std::size_t begin, std::size_t end) {
     Rows sums(task_.ring, task_.accumulate ? end - begin : 0);
@@ -247,7 +245,8 @@ class TableProducts {
 
 void multiply_by_tables(const ScalarTask& task, const TablePlan& plan) {
   if (task.rows() == 0) return;
-  const std::size_t at_once = std::clamp<std::size_t>(kMostPowers / std::max<std::size_t>(1, plan.powers()), 1, task.groups);
+  const std::size_t at_once =
+      std::clamp<std::size_t>(kMostPowers / std::max<std::size_t>(1, plan.powers()), 1, task.groups);
   for (std::size_t group = 0; group < task.groups; group += at_once) {
     TableProducts(task, plan, group, std::min(at_once, task.groups - group)).run();
   }

@@ -64,8 +64,8 @@ class TablePlan {
   void lay_out(const std::vector<std::uint32_t>& sizes);
 
   ScalarChoice choice_;
-  std::vector<std::uint8_t> widths_;   ///< of each base
-  std::vector<std::uint32_t> first_;   ///< of each side of a base
+  std::vector<std::uint8_t> widths_;  ///< of each base
+  std::vector<std::uint32_t> first_;  ///< of each side of a base
   std::vector<Table> tables_;
   std::size_t powers_ = 0;
   std::vector<std::uint8_t> parts_;
