@@ -1,0 +1,255 @@
+#include "blindfl/he/paillier/table_products.h"
+
+#include <algorithm>
+#include <array>
+
+#include "blindfl/he/paillier/row_products.h"
+
+namespace blindfl::he::paillier {
+
+namespace {
+
+/// Rows of tables that are in memory at once, if one group of ciphertexts has no more: some hundred megabytes.
+constexpr std::size_t kMostPowers = std::size_t{1} << 17;
+/// Outputs that are worked on together: enough to fill the lanes, few enough for the caches.
+constexpr std::size_t kOutputsTogether = 128;
+constexpr std::size_t kTablesTogether = 64;
+
+/// Tables of all bases for some groups of ciphertexts.
+class Tables {
+ public:
+  Tables(const ScalarTask& task, const TablePlan& plan, std::size_t first_group, std::size_t groups);
+
+  [[nodiscard]] const Limb* const* of_group(std::size_t group) const { return powers_.data() + group * plan_.powers(); }
+
+ private:
+  void invert_bases();
+  void build(std::size_t begin, std::size_t end);
+
+  const ScalarTask& task_;
+  const TablePlan& plan_;
+  std::size_t first_group_;
+  std::size_t groups_;  // counted from the first
+  Rows rows_;
+  std::vector<const Limb*> powers_;
+};
+
+Tables::Tables(const ScalarTask& task, const TablePlan& plan, std::size_t first_group, std::size_t groups)
+    : task_(task),
+      plan_(plan),
+      first_group_(first_group),
+      groups_(groups),
+      rows_(task.ring, groups * plan.powers()),
+      powers_(groups * plan.powers()) {
+  for (std::size_t i = 0; i < powers_.size(); ++i) powers_[i] = rows_[i];
+  for (std::size_t group = 0; group < groups; ++group) {
+    for (const auto& table : plan.tables()) {
+      // The base itself stays where it is.
+      if (!table.inverse) powers_[group * plan.powers() + table.first] = task.base(table.base, first_group + group);
+    }
+  }
+  invert_bases();
+  const std::size_t pieces = (groups * plan.tables().size() + kTablesTogether - 1) / kTablesTogether;
+  task.pool.parallel_for(pieces, 1, [&](std::size_t begin, std::size_t end) {
+    for (std::size_t piece = begin; piece < end; ++piece) {
+      build(piece * kTablesTogether, std::min((piece + 1) * kTablesTogether, groups * plan.tables().size()));
+    }
+  });
+}
+
+void Tables::invert_bases() {
+  std::vector<Reciprocal> reciprocals;
+  for (std::size_t group = 0; group < groups_; ++group) {
+    for (const auto& table : plan_.tables()) {
+      if (!table.inverse) continue;
+      reciprocals.push_back(
+          {rows_[group * plan_.powers() + table.first], task_.base(table.base, first_group_ + group)});
+    }
+  }
+  invert_rows(task_.ring, reciprocals, task_.pool);
+}
+
+/// Fills tables [begin, end), counted over groups, side by side: squares first, then power after power.
+void Tables::build(std::size_t begin, std::size_t end) {
+  struct Growing {
+    std::size_t next;
+    std::size_t end;
+    const Limb* square;
+  };
+  Rows squares(task_.ring, end - begin);
+  std::vector<Growing> growing;
+  std::vector<Ring::Row> to_square;
+  for (std::size_t i = begin; i < end; ++i) {
+    const auto& table = plan_.tables()[i % plan_.tables().size()];
+    if (table.powers == 1) continue;
+    const std::size_t first = i / plan_.tables().size() * plan_.powers() + table.first;
+    growing.push_back({first + 1, first + table.powers, squares[i - begin]});
+    to_square.push_back({squares[i - begin], powers_[first]});
+  }
+  task_.ring.square(to_square, 1);
+  std::vector<Ring::Product> products;
+  while (!growing.empty()) {
+    products.clear();
+    for (auto& table : growing) {
+      products.push_back({rows_[table.next], powers_[table.next - 1], table.square});
+      ++table.next;
+    }
+    task_.ring.multiply(products);
+    std::erase_if(growing, [](const Growing& table) { return table.next == table.end; });
+  }
+}
+
+/// Works through some outputs, position after position. Kept from one block of outputs to the next for its memory.
+class Horner {
+ public:
+  explicit Horner(const Ring& ring) : ring_(ring) {}
+
+  /// The next output: where its parts go.
+  void start(Limb* product, Limb* divisor) {
+    accumulators_.push_back({product, false});
+    accumulators_.push_back({divisor, false});
+  }
+  /// A factor of the output that was started last.
+  void add(int position, const Limb* factor, int part) {
+    const std::size_t accumulator = accumulators_.size() - 2 + static_cast<std::size_t>(part);
+    levels_[static_cast<std::size_t>(part)][static_cast<std::size_t>(position)].push_back({accumulator, factor});
+  }
+  void run() {
+    int above = 0;
+    for (int position = kDigitPositions - 1; position >= 0; --position) {
+      const auto p = static_cast<std::size_t>(position);
+      if (levels_[0][p].empty() && levels_[1][p].empty()) continue;
+      square(static_cast<std::size_t>(above - position));
+      multiply(p);
+      above = position;
+    }
+    square(static_cast<std::size_t>(above));
+    accumulators_.clear();
+  }
+
+ private:
+  struct Factor {
+    std::size_t accumulator;
+    const Limb* row;
+  };
+  struct Accumulator {
+    Limb* row;
+    bool started;
+  };
+
+  void square(std::size_t times) {
+    if (times == 0) return;
+    squares_.clear();
+    for (const auto& accumulator : accumulators_) {
+      if (accumulator.started) squares_.push_back({accumulator.row, accumulator.row});
+    }
+    if (!squares_.empty()) ring_.square(squares_, times);
+  }
+
+  void multiply(std::size_t position) {
+    chains_.clear();
+    factors_.clear();
+    // At most one accumulator before each factor; chains point into this, so it must not move.
+    factors_.reserve(2 * (levels_[0][position].size() + levels_[1][position].size()));
+    for (auto& parts : levels_) {
+      std::size_t last = accumulators_.size();
+      for (const Factor& factor : parts[position]) {
+        Accumulator& accumulator = accumulators_[factor.accumulator];
+        if (factor.accumulator != last) {
+          chains_.push_back({accumulator.row, factors_.data() + factors_.size(), 0});
+          if (accumulator.started) factors_.push_back(accumulator.row);
+          chains_.back().count = accumulator.started ? 1 : 0;
+          accumulator.started = true;
+          last = factor.accumulator;
+        }
+        factors_.push_back(factor.row);
+        ++chains_.back().count;
+      }
+      parts[position].clear();
+    }
+    multiply_long_chains(ring_, chains_);
+  }
+
+  const Ring& ring_;
+  std::vector<Accumulator> accumulators_;
+  std::array<std::array<std::vector<Factor>, kDigitPositions>, 2> levels_;
+  std::vector<Ring::Row> squares_;
+  std::vector<Ring::Chain> chains_;
+  std::vector<const Limb*> factors_;
+};
+
+/// All rows for some groups of ciphertexts.
+class TableProducts {
+ public:
+  TableProducts(const ScalarTask& task, const TablePlan& plan, std::size_t first_group, std::size_t groups)
+      : task_(task),
+        plan_(plan),
+        first_group_(first_group),
+        outputs_(groups * task.rows()),
+        tables_(task, plan, first_group, groups),
+        divisors_(task.ring, plan.divides() ? outputs_ : 0) {}
+
+  void run() {
+    // Fewer in a block if else a thread had none.
+    const std::size_t together = std::min(kOutputsTogether, (outputs_ - 1) / task_.pool.size() + 1);
+    task_.pool.parallel_for((outputs_ - 1) / together + 1, 1, [&](std::size_t begin, std::size_t end) {
+      Horner horner(task_.ring);
+      for (std::size_t block = begin; block < end; ++block) {
+        evaluate(horner, block * together, std::min(outputs_, (block + 1) * together));
+      }
+    });
+    if (plan_.divides()) divide();
+  }
+
+ private:
+  [[nodiscard]] std::size_t row_of(std::size_t output) const { return output % task_.rows(); }
+  [[nodiscard]] Limb* output(std::size_t i) const { return task_.output(row_of(i), first_group_ + i / task_.rows()); }
+
+  void evaluate(Horner& horner, std::size_t begin, std::size_t end) {
+    Rows sums(task_.ring, task_.accumulate ? end - begin : 0);
+    std::vector<Ring::Product> products;
+    for (std::size_t i = begin; i < end; ++i) {
+      const std::size_t row = row_of(i);
+      Limb* to = task_.accumulate ? sums[i - begin] : output(i);
+      horner.start(to, plan_.divides() ? divisors_[i] : nullptr);
+      const Limb* const* powers = tables_.of_group(i / task_.rows());
+      plan_.for_each_factor(task_.scalars, row, [&](int position, std::size_t power, int part) {
+        horner.add(position, powers[power], part);
+      });
+      if (task_.accumulate && plan_.has_part(row, 0)) products.push_back({output(i), output(i), to});
+      if (!task_.accumulate && task_.scalars.row(row).empty()) copy_row(task_.ring, to, task_.ring.one());
+    }
+    horner.run();
+    task_.ring.multiply(products);
+  }
+
+  void divide() {
+    std::vector<Quotient> quotients;
+    for (std::size_t i = 0; i < outputs_; ++i) {
+      const std::size_t row = row_of(i);
+      if (!plan_.has_part(row, 1)) continue;
+      quotients.push_back({output(i), divisors_[i], !task_.accumulate && !plan_.has_part(row, 0)});
+    }
+    divide_rows(task_.ring, quotients, task_.pool);
+  }
+
+  const ScalarTask& task_;
+  const TablePlan& plan_;
+  std::size_t first_group_;
+  std::size_t outputs_;  ///< of these groups, group after group
+  Tables tables_;
+  Rows divisors_;
+};
+
+}  // namespace
+
+void multiply_by_tables(const ScalarTask& task, const TablePlan& plan) {
+  if (task.rows() == 0) return;
+  const std::size_t at_once =
+      std::clamp<std::size_t>(kMostPowers / std::max<std::size_t>(1, plan.powers()), 1, task.groups);
+  for (std::size_t group = 0; group < task.groups; group += at_once) {
+    TableProducts(task, plan, group, std::min(at_once, task.groups - group)).run();
+  }
+}
+
+}  // namespace blindfl::he::paillier
