@@ -32,6 +32,7 @@ using nn::FederatedModule;
 using nn::FederatedOptimizer;
 using nn::FederatedParameter;
 using nn::GeneralizedLinear;
+using nn::LearningRateChange;
 using nn::MatMul;
 using nn::MatMulOptions;
 using nn::Mlp;

@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "nn/vertical_fixture.h"
+#include "testing/thrown.h"
 
 namespace blindfl::nn {
 namespace {
@@ -28,7 +29,8 @@ class Optimizer : public ::testing::Test {
     return lab::features_tensor(data_.joined.select_rows(rows));
   }
   /// Trains a layer by a fixed derivative, so that only the optimizers differ, and compares the weights.
-  /// `rates` are the learning rates of the steps.
+  /// `rates` are the learning rates of the steps: torch's are set by hand, and so are the federated ones without a
+  /// schedule.
   void expect_as_torch(const SgdOptions& options, const std::vector<double>& rates) {
     torch::manual_seed(5);
     const torch::Tensor dz = torch::randn({16, 3}) / 16;
@@ -41,7 +43,7 @@ class Optimizer : public ::testing::Test {
       Result result{pieces_of(source), {}};
       FederatedOptimizer optimizer(*source, options);
       for (std::size_t i = 0; i < rates.size(); ++i) {
-        optimizer.set_learning_rate(rates[i]);
+        if (options.schedule.empty()) optimizer.set_learning_rate(rates[i]);
         optimizer.zero_grad();
         const torch::Tensor z = source(batch(s.party(), 16 * (i % 4)));
         z.backward(s.party() == Party::kA ? torch::zeros_like(z) : dz);
@@ -85,6 +87,77 @@ TEST_F(Optimizer, EqualsTorchWhenTheLearningRateChangesDuringTheRun) {
   rates.insert(rates.end(), 12, 0.0001);
   rates.insert(rates.end(), 4, 0.0);
   expect_as_torch({.learning_rate = 0.1, .momentum = 0.9}, rates);
+}
+
+TEST_F(Optimizer, FollowsItsScheduleAsTorchDoesWhenItsRateIsSetByHand) {
+  std::vector<double> rates(12, 0.1);
+  rates.insert(rates.end(), 1, 0.2);
+  rates.insert(rates.end(), 12, 0.03);
+  rates.insert(rates.end(), 12, 0.0001);
+  expect_as_torch(
+      {.learning_rate = 0.1, .momentum = 0.9, .schedule = {{12, 0.2}, {13, 0.03}, {25, 0.0001}}, .steps = 37}, rates);
+  expect_as_torch({.learning_rate = 0.1, .momentum = 0.9, .weight_decay = 0.05, .schedule = {{12, 0.2}, {13, 0.03}}},
+                  std::vector<double>(rates.begin(), rates.begin() + 20));
+}
+
+TEST_F(Optimizer, FollowsItsScheduleForPlainParametersToo) {
+  const auto [a, b] = parties_.run([&](Session& s) {
+    GeneralizedLinear model(s, data_.shape, std::size_t{1});
+    FederatedOptimizer optimizer(*model, {.learning_rate = 0.5, .schedule = {{2, 0.25}, {3, 0.0}}});
+    std::vector<double> biases;
+    for (int i = 0; i < 5; ++i) {
+      optimizer.zero_grad();
+      model(batch(s.party(), 0)).sum().backward();
+      optimizer.step();
+      biases.push_back(model->bias.item<double>());
+    }
+    return biases;
+  });
+  // The derivative of the sum by the bias is the number of rows.
+  EXPECT_EQ(b, (std::vector<double>{-8, -16, -20, -20, -20}));
+}
+
+TEST_F(Optimizer, TakesNoMoreStepsThanDeclaredAndChangesNothingThen) {
+  parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .steps = 2});
+    const auto backward = [&] {
+      optimizer.zero_grad();
+      const torch::Tensor z = source(batch(s.party(), 0));
+      z.backward(torch::ones_like(z));
+    };
+    for (int i = 0; i < 2; ++i) {
+      backward();
+      optimizer.step();
+    }
+    backward();
+    const Pieces before = pieces_of(source);
+    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { optimizer.step(); }), HasSubstr("2 steps were declared"));
+    EXPECT_EQ(pieces_of(source).weight_a, before.weight_a);
+    EXPECT_EQ(pieces_of(source).weight_b, before.weight_b);
+  });
+}
+
+TEST_F(Optimizer, RefusesAnUnplannedLearningRateBesideASchedule) {
+  parties_.run([&](Session& s) {
+    MatMul source(s, data_.shape, std::size_t{1});
+    FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .schedule = {{5, 0.01}}});
+    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { optimizer.set_learning_rate(0.1); }),
+                HasSubstr("Put the change into the schedule"));
+    EXPECT_THROW(FederatedOptimizer(*source, {.schedule = {{0, 0.01}}}), InvalidArgument);
+  });
+}
+
+TEST_F(Optimizer, PartiesWithDifferentSchedulesLearnWhichStepDiffers) {
+  const auto message = testing::message_of<ConfigError>([&] {
+    testing::TwoParties(scheme_).run([&](Session& s) {
+      MatMul source(s, data_.shape, std::size_t{1});
+      const double later = s.party() == Party::kA ? 0.5 : 0.25;
+      const FederatedOptimizer optimizer(*source, {.learning_rate = 0.1, .schedule = {{5, 0.01}, {7, later}}});
+      (void)source(batch(s.party(), 0));
+    });
+  });
+  EXPECT_THAT(message, HasSubstr("the optimizer: learning_rate from step 7 is 0.5 here and 0.25 at the peer."));
 }
 
 TEST_F(Optimizer, StartsItsMomentumAnewWithEveryOptimizerAsTorchDoes) {

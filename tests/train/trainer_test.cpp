@@ -1,10 +1,12 @@
 #include "blindfl/train/trainer.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
 #include "blindfl/train/metrics.h"
 #include "nn/vertical_fixture.h"
+#include "testing/thrown.h"
 
 namespace blindfl::train {
 namespace {
@@ -63,6 +65,67 @@ TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
   const torch::Tensor expected =
       torch::mm(lab::features_tensor(data.joined), nn::joined_weight(at_a.pieces, at_b.pieces));
   EXPECT_LE(nn::largest_difference(at_b.scores, expected), 3e-5);
+}
+
+TEST(Trainer, FollowsTheScheduleAsThePlainModelBesideItDoes) {
+  const nn::VerticalData data(
+      nn::rounded(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 16), 3, 32);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  TrainOptions options;
+  options.epochs = 6;  // of 3 steps
+  options.batch = 32;
+  options.sgd = {.learning_rate = 0.2, .momentum = 0.9, .schedule = {{5, 0.4}, {11, 0.01}}, .steps = 18};
+  struct Result {
+    nn::Pieces before;
+    nn::Pieces after;
+    torch::Tensor bias;
+  };
+  const auto [a, b] = parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    Result result{nn::pieces_of(model->source), {}, {}};
+    fit(
+        *model, [&](const data::Batch& x) { return model->forward(x); }, logistic_loss, data.at(s.party()), options);
+    result.after = nn::pieces_of(model->source);
+    result.bias = model->bias.detach().clone();
+    return result;
+  });
+  const auto plain = [&](const TrainOptions& its_options) {
+    lab::LocalModel model(data.joined.cols(), std::vector<std::size_t>{}, std::size_t{1});
+    {
+      const torch::NoGradGuard no_grad;
+      model->weight.copy_(nn::joined_weight(a.before, b.before));
+    }
+    lab::fit(model, Family::kLogistic, data.joined, its_options);
+    return model;
+  };
+  const lab::LocalModel beside = plain(options);
+  EXPECT_LE(nn::largest_difference(nn::joined_weight(a.after, b.after), beside->weight), 1e-3);
+  EXPECT_LE(nn::largest_difference(b.bias, beside->bias), 1e-3);
+  TrainOptions constant = options;
+  constant.sgd.schedule.clear();
+  EXPECT_GT(nn::largest_difference(plain(constant)->weight, beside->weight), 0.05) << "the schedule matters";
+}
+
+TEST(Trainer, RefusesFewerDeclaredStepsThanTrainingTakes) {
+  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  TrainOptions options;
+  options.epochs = 2;
+  options.batch = 32;
+  parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    const auto train = [&](std::size_t steps) {
+      TrainOptions declared = options;
+      declared.sgd.steps = steps;
+      fit(
+          *model, [&](const data::Batch& x) { return model->forward(x); }, logistic_loss, data.at(s.party()), declared);
+    };
+    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { train(5); }),
+                ::testing::HasSubstr("training takes 6 steps, 3 in each of 2 epochs, and sgd.steps declares 5"));
+    EXPECT_NO_THROW(train(6));
+  });
 }
 
 TEST(Trainer, RefusesPartiesWithDifferentPlans) {

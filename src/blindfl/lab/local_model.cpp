@@ -53,15 +53,19 @@ torch::Tensor features_tensor(const data::Table& table) {
 
 void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options) {
   const data::BatchOrder order(rows.rows(), options.batch, options.order_seed);
+  const protocol::SgdPlan plan(options.sgd);
   torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(options.sgd.learning_rate)
                                                        .momentum(options.sgd.momentum)
                                                        .weight_decay(options.sgd.weight_decay));
+  std::size_t step = 0;
   for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
     for (const auto& chosen : order.batches(epoch)) {
       const data::Table batch = rows.select_rows(chosen);
       const torch::Tensor labels = nn::to_tensor(batch.labels(), batch.rows(), 1).view({-1});
       optimizer.zero_grad();
       nn::loss(family, model->forward(features_tensor(batch)), labels).backward();
+      const double learning_rate = plan.learning_rate_at(step++);
+      static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(learning_rate);
       optimizer.step();
     }
   }

@@ -35,7 +35,7 @@ TORCH_MODULE(LocalModel);
 /// All rows of a table as a tensor: sparse tables become sparse tensors.
 [[nodiscard]] torch::Tensor features_tensor(const data::Table& table);
 
-/// Trains with the same batches, in the same order, as `train::fit` does.
+/// Trains with the same batches, in the same order and at the same learning rates, as `train::fit` does.
 void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options);
 
 /// The model's scores, a row for each row of the table.

@@ -7,21 +7,16 @@
 #include <vector>
 
 #include "blindfl/nn/federated_module.h"
+#include "blindfl/protocol/sgd_plan.h"
 
 namespace blindfl::nn {
 
-struct SgdOptions {
-  double learning_rate = 0.05;
-  double momentum = 0.0;
-  double weight_decay = 0.0;
-
-  /// For comparing the two parties' options.
-  [[nodiscard]] protocol::Settings settings() const;
-};
+using protocol::LearningRateChange;
+using protocol::SgdOptions;
 
 /// SGD with momentum and weight decay, as `torch::optim::SGD` has it, on all of a module: federated parameters, where
-/// each party updates its own pieces, and plain ones. Both parties must use the same options: the next forward pass
-/// throws ConfigError if they do not.
+/// each party updates its own pieces, and plain ones. Follows the options' schedule by itself, step by step. Both
+/// parties must use the same options: the next forward pass throws ConfigError if they do not.
 class FederatedOptimizer {
  public:
   /// Throws InvalidArgument if an option is out of range, or if an update could outgrow what shares can hold.
@@ -30,11 +25,13 @@ class FederatedOptimizer {
   FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options);
 
   void zero_grad();
-  /// One step on every parameter that a backward pass has reached since `zero_grad`.
+  /// One step on every parameter that a backward pass has reached since `zero_grad`. Every call counts for the
+  /// schedule. Throws InvalidArgument, and changes nothing, if the options declare fewer steps.
   void step();
 
-  [[nodiscard]] const SgdOptions& options() const { return options_; }
-  /// Takes effect at the next step. Both parties must change it at the same step.
+  [[nodiscard]] const SgdOptions& options() const { return plan_.options(); }
+  /// For what cannot be planned. Takes effect at the next step. Both parties must change it at the same step.
+  /// Throws InvalidArgument if the rate is out of range, or if there is a schedule.
   void set_learning_rate(double learning_rate);
 
  private:
@@ -44,14 +41,14 @@ class FederatedOptimizer {
     std::optional<ShareMatrix> momentum;
     std::size_t most_passes = 1;
   };
-  void check_options() const;
-  void check_bits(const Slot& slot) const;
-  void step(Slot& slot);
+  static void check_bits(const Slot& slot, const protocol::SgdPlan& plan);
+  void step(Slot& slot, double learning_rate);
   void agree() const;
 
   std::vector<Slot> slots_;
   std::optional<torch::optim::SGD> plain_;
-  SgdOptions options_;
+  protocol::SgdPlan plan_;
+  std::size_t steps_taken_ = 0;
 };
 
 }  // namespace blindfl::nn

@@ -11,10 +11,10 @@ namespace blindfl::train {
 namespace {
 
 protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
-  protocol::Settings settings = options.sgd.settings();
+  protocol::Settings settings;
   settings.add("rows", rows).add("batch", options.batch).add("epochs", options.epochs);
   settings.add("order_seed", options.order_seed);
-  return settings;
+  return settings.add(options.sgd.settings());
 }
 
 }  // namespace
@@ -23,6 +23,11 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
          const TrainOptions& options, const Observer& observer) {
   require<InvalidArgument>(rows.features.rows() > 0, "training needs at least one row");
   const data::BatchOrder order(rows.features.rows(), options.batch, options.order_seed);
+  const std::size_t steps = options.epochs * order.batches_per_epoch();
+  require<InvalidArgument>(options.sgd.steps == 0 || options.sgd.steps >= steps, "training takes ", steps, " steps, ",
+                           order.batches_per_epoch(), " in each of ", options.epochs,
+                           " epochs, and sgd.steps declares ", options.sgd.steps, ". Declare at least ", steps,
+                           ", or 0 for any number, at both parties");
   nn::FederatedOptimizer optimizer(model, options.sgd);
   const auto federated = model.federated_parameters();
   if (!federated.empty()) {
@@ -31,7 +36,7 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
 
   StepReport report;
   report.epochs = options.epochs;
-  report.steps = options.epochs * order.batches_per_epoch();
+  report.steps = steps;
   for (report.epoch = 1; report.epoch <= options.epochs; ++report.epoch) {
     for (const auto& chosen : order.batches(report.epoch)) {
       const data::Batch batch = data::make_batch(rows, chosen, options.batch);

@@ -14,7 +14,7 @@ namespace blindfl::train {
 struct TrainOptions {
   std::size_t epochs = 10;
   std::size_t batch = 128;
-  nn::SgdOptions sgd{};
+  nn::SgdOptions sgd{};  ///< its schedule counts steps over all epochs
   /// Order of the rows. Both parties must have the same.
   std::uint64_t order_seed = 1;
 };
@@ -35,8 +35,8 @@ using Observer = std::function<void(const StepReport&)>;
 
 /// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of
 /// the same people in the same order. `forward` runs `model`.
-/// Throws InvalidArgument if there are no rows or options are out of range, ConfigError if the parties have different
-/// options or numbers of rows; whatever the protocol throws.
+/// Throws InvalidArgument if there are no rows, options are out of range or `sgd.steps` are too few, ConfigError if the
+/// parties have different options or numbers of rows; whatever the protocol throws.
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer = {});
 
