@@ -55,7 +55,7 @@ void PublicKey::check() const {
 
 const FixedBase& PublicKey::powers() const {
   std::call_once(powers_made_, [&] {
-    const auto bits = static_cast<std::size_t>(params_.key_bits() + Params::kExtraBits);
+    const std::size_t bits = static_cast<std::size_t>(params_.key_bits()) + Params::kExtraBits;
     powers_ = std::make_unique<const FixedBase>(*ring_, h_, bits, kWindow);
   });
   return *powers_;
