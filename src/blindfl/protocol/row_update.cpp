@@ -141,6 +141,8 @@ void RowUpdate::load(ByteSource& in) {
     require<DataError>(read.steps_ <= plan_.options().steps && count <= position_.size(),
                        "the saved state counts more steps than were planned, or more rows than there are");
     const std::size_t cols = weight_->piece.cols();
+    // What it moves a weight by must be a number that a share can hold.
+    const double largest = std::ldexp(1.0 / std::max(1.0, sums_.largest_coefficient()), 120 - weight_->piece.scale());
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint32_t row = in.read_u32();
       require<DataError>(row < position_.size() && read.position_[row] == 0,
@@ -148,7 +150,10 @@ void RowUpdate::load(ByteSource& in) {
       const std::size_t position = read.touch(row);
       read.up_to_[position] = in.read_u64();
       require<DataError>(read.up_to_[position] <= read.steps_, "the saved state has a row from the future");
-      in.read(std::as_writable_bytes(std::span(read.momentum_).subspan(position * cols, cols)));
+      const auto momentum = std::span(read.momentum_).subspan(position * cols, cols);
+      in.read(std::as_writable_bytes(momentum));
+      require<DataError>(std::ranges::all_of(momentum, [&](double m) { return std::abs(m) < largest; }),
+                         "the saved state has a momentum that cannot be");
     }
     require<DataError>(in.remaining() == 0, "the saved state has bytes too many");
     weight_->piece = std::move(read.weight_->piece);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "blindfl/base/error.h"
@@ -10,17 +11,18 @@
 #include "blindfl/he/paillier/chain_products.h"
 #include "blindfl/he/paillier/table_products.h"
 #include "he/paillier/mpz_ring.h"
+#include "testing/label.h"
 
 namespace blindfl::he::paillier {
 namespace {
 
 using testing::MpzRing;
 
-/// A prime of 512 bits, so that everything has an inverse.
+/// A prime of 128 bits, so that everything has an inverse, and is quick.
 BigInt some_modulus() {
   SeededRandom random(17);
   BigInt m;
-  for (int i = 0; i < 8; ++i) {
+  for (int i = 0; i < 2; ++i) {
     mpz_mul_2exp(m, m, 64);
     mpz_add_ui(m, m, random.next_u64() | (i == 0 ? std::uint64_t{1} << 63 : 0));
   }
@@ -94,6 +96,12 @@ std::int64_t one(SeededRandom& /*random*/) {
   return 1;
 }
 
+/// At the edge of what an exponent may be, or just below it.
+std::int64_t largest(SeededRandom& random) {
+  const std::int64_t x = (std::int64_t{1} << 62) - static_cast<std::int64_t>(random.below(2));
+  return random.below(2) == 0 ? x : -x;
+}
+
 std::int64_t integer_or_real(SeededRandom& random) {
   const auto x = static_cast<std::int64_t>(random.below(9));
   return random.below(2) == 0 ? x << 16 : x * 7001 - 20000;
@@ -127,7 +135,8 @@ std::vector<Case> cases() {
           {"NoBases", Scalars{{0, 0, 0}, {}, 0}},
           {"Repeated", sparse(12, 3, 10, uniform(62, true))},
           {"Wide", sparse(6, 9, 5, uniform(62, true))},
-          {"WidestRepeated", sparse(5, 1, 6, [](auto& /*random*/) { return -((std::int64_t{1} << 62) - 1); })}};
+          {"WidestRepeated", sparse(5, 1, 6, [](auto& /*random*/) { return -((std::int64_t{1} << 62) - 1); })},
+          {"Largest", sparse(7, 5, 4, largest)}};
 }
 
 ScalarChoice tables(int size, bool balanced, bool inverses) {
@@ -136,12 +145,14 @@ ScalarChoice tables(int size, bool balanced, bool inverses) {
 
 std::vector<std::optional<ScalarChoice>> all_choices() {
   std::vector<std::optional<ScalarChoice>> choices{std::nullopt, ScalarChoice{ScalarMethod::kChains}};
-  for (const int size : {1, 2, 5, 8}) {
+  const bool full = blindfl::testing::kFull;
+  for (const int size : full ? std::vector{1, 2, 5, 8} : std::vector{1, 5}) {
     for (const bool balanced : {false, true}) {
       for (const bool inverses : {false, true}) choices.emplace_back(tables(size, balanced, inverses));
     }
   }
-  for (const int size : {1, 3, 8, 12}) choices.emplace_back(ScalarChoice{ScalarMethod::kBuckets, size});
+  for (const int size : full ? std::vector{1, 3, 8, 12} : std::vector{3, 12})
+    choices.emplace_back(ScalarChoice{ScalarMethod::kBuckets, size});
   return choices;
 }
 
@@ -232,12 +243,14 @@ std::string describe(const ScalarChoice& choice) {
 class ScalarProducts : public ::testing::TestWithParam<Case> {};
 
 TEST_P(ScalarProducts, AreTheProductsOfPowersByEveryMethod) {
-  for (const std::size_t groups : {1, 3, 4}) {
+  for (const std::size_t groups : blindfl::testing::kFull ? std::vector{1, 3, 4} : std::vector{1, 3}) {
     Multiplication multiplication(GetParam().scalars, groups, groups == 3 ? 1 : 8);
     multiplication.use_any_bases();
     for (const auto& choice : all_choices()) {
       for (const bool accumulate : {false, true}) {
         for (const std::size_t threads : {1, 2}) {
+          // In the quick tests one thread or two, in turn.
+          if (!blindfl::testing::kFull && (groups / 2 + (accumulate ? 1 : 0)) % 2 != threads % 2) continue;
           SCOPED_TRACE((choice ? describe(*choice) : "chosen") + ", groups " + std::to_string(groups) + ", threads " +
                        std::to_string(threads) + (accumulate ? ", accumulating" : ""));
           multiplication.run(accumulate, threads, choice);
@@ -249,6 +262,21 @@ TEST_P(ScalarProducts, AreTheProductsOfPowersByEveryMethod) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, ScalarProducts, ::testing::ValuesIn(cases()),
                          [](const auto& info) { return info.param.name; });
+
+TEST(Scalars, ThatAreMalformedAreRefused) {
+  constexpr std::int64_t kLargest = std::int64_t{1} << 62;
+  EXPECT_NO_THROW((void)choose({{0, 1}, {{0, kLargest}}, 1}, 1));
+  EXPECT_NO_THROW((void)choose({{0, 1}, {{0, -kLargest}}, 1}, 1));
+  const std::vector<Scalars> malformed{{{0, 1}, {{0, kLargest + 1}}, 1},
+                                       {{0, 1}, {{0, -kLargest - 1}}, 1},
+                                       {{0, 1}, {{0, std::numeric_limits<std::int64_t>::min()}}, 1},
+                                       {{0, 1}, {{1, 1}}, 1},  // no such base
+                                       {{}, {}, 1},            // no rows, not even none
+                                       {{1, 1}, {{0, 1}}, 1},  // an entry before the first row
+                                       {{0, 2}, {{0, 1}}, 1},  // rows beyond the entries
+                                       {{0, 1, 0, 1}, {{0, 1}}, 1}};
+  for (const Scalars& scalars : malformed) EXPECT_THROW((void)choose(scalars, 1), InvalidArgument);
+}
 
 struct Shape {
   const char* name;

@@ -49,7 +49,8 @@ void PublicKey::check() const {
   require<ProtocolError>(plausible,
                          "the Paillier public key is not one: its modulus is no product of two large primes");
   const BigInt base = h_ % n();
-  require<ProtocolError>(h_ > BigInt(1) && gcd(base, n()) == BigInt(1) && mpz_jacobi(base, n()) == 1,
+  // Modulo n too: powers of 1 + k n are encryptions of other numbers than 0.
+  require<ProtocolError>(base > BigInt(1) && gcd(base, n()) == BigInt(1) && mpz_jacobi(base, n()) == 1,
                          "the Paillier public key is not one: its base does not generate randomness");
 }
 

@@ -13,7 +13,7 @@ namespace blindfl::he::paillier {
 
 namespace {
 
-constexpr std::uint64_t kExponentBound = std::uint64_t{1} << 62;
+constexpr std::uint64_t kLargestExponent = std::uint64_t{1} << 62;
 
 void check(const Scalars& scalars) {
   const auto& starts = scalars.row_starts;
@@ -22,7 +22,7 @@ void check(const Scalars& scalars) {
                            "scalars: rows that are none");
   for (const auto& [base, exponent] : scalars.entries) {
     require<InvalidArgument>(base < scalars.bases, "scalars: an entry of base ", base, " of ", scalars.bases);
-    require<InvalidArgument>(magnitude(exponent) < kExponentBound, "scalars: an exponent of more than 62 bits");
+    require<InvalidArgument>(magnitude(exponent) <= kLargestExponent, "scalars: an exponent beyond 2^62");
   }
 }
 

@@ -20,7 +20,7 @@ namespace blindfl::he::paillier {
 struct Scalars {
   struct Entry {
     std::uint32_t base;
-    std::int64_t exponent;  ///< of a magnitude below 2^62
+    std::int64_t exponent;  ///< of a magnitude of at most 2^62
   };
   std::vector<std::size_t> row_starts;  ///< rows + 1 of them: where in `entries` a row begins
   std::vector<Entry> entries;
