@@ -86,12 +86,12 @@ Integers random_masks(std::size_t count, int bits, Random& random) {
 
 }  // namespace
 
-ReplyLayout::ReplyLayout(const Params& params, std::size_t rows_, std::size_t cols_, int value_bits_, int hiding)
-    : rows(rows_),
-      cols(cols_),
-      slots(params.plaintext_bits(), slot_bits(value_bits_, hiding)),
-      value_bits(value_bits_),
-      mask_bits(value_bits_ + hiding) {
+ReplyLayout::ReplyLayout(const Params& params, std::size_t row_count, std::size_t col_count, int bits, int hiding)
+    : rows(row_count),
+      cols(col_count),
+      slots(params.plaintext_bits(), slot_bits(bits, hiding)),
+      value_bits(bits),
+      mask_bits(bits + hiding) {
   const CryptoShape shape{rows, cols, slots};
   groups = shape.groups();
   cols_per_group = shape.cols_per_group();
