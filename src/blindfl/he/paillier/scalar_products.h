@@ -45,6 +45,9 @@ struct ScalarChoice {
   int size = 8;
   /// kTables: windows have digits of both signs, which are fewer, whatever the sign of the exponents.
   bool balanced = false;
+  /// kTables: all powers instead of the odd ones, for each window of the exponents, so that rows have nothing to
+  /// square: for rows too short to share squarings. Not for balanced digits.
+  bool combs = false;
   /// kTables: negative digits take powers of the base's inverse, instead of a second product to divide by.
   bool inverses = false;
 
