@@ -318,6 +318,19 @@ TEST_F(EncryptedUpdateState, OfRowsHasMomentumThatCanMoveAWeight) {
   EXPECT_EQ(write_to_bytes([&](ByteSink& out) { rows.save(out); }), saved);
 }
 
+TEST_F(EncryptedUpdateState, EndsWithItsLayer) {
+  std::vector<std::weak_ptr<Weight>> weights;
+  {
+    Trained trained(*scheme_, Features::kBinary, 1, sgd_);
+    trained.step(0, random_);
+    for (const Party party : {Party::kA, Party::kB}) {
+      weights.emplace_back(trained.pair.a.shared_weight(party));
+      weights.emplace_back(trained.pair.b.shared_weight(party));
+    }
+  }
+  for (const auto& weight : weights) EXPECT_TRUE(weight.expired());
+}
+
 TEST_F(EncryptedUpdateState, IsLoadedAgainAfterAPassThatWasRefused) {
   sgd_.steps = 1;
   Trained trained(*scheme_, Features::kBinary, 1, sgd_);

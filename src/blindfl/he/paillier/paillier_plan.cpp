@@ -31,11 +31,11 @@ PaillierPlan::PaillierPlan(const Params& params, const ProductSpec& spec)
 }
 
 std::uint64_t PaillierPlan::operand_bytes() const {
-  return static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * ciphertext_bytes_;
+  return kIdBytes + static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * ciphertext_bytes_;
 }
 
 std::uint64_t PaillierPlan::reply_bytes() const {
-  return static_cast<std::uint64_t>(reply_.ciphertexts()) * ciphertext_bytes_;
+  return kIdBytes + static_cast<std::uint64_t>(reply_.ciphertexts()) * ciphertext_bytes_;
 }
 
 }  // namespace blindfl::he::paillier
