@@ -2,6 +2,8 @@
 
 #include <malloc.h>
 
+#include <barrier>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,10 @@ using protocol::Party;
 using protocol::Session;
 
 constexpr double kLearningRate = 0.05;
+
+IntMatrix no_features(std::size_t rows) {
+  return IntMatrix::dense(rows, 0, {}, 0, 1);
+}
 
 /// One party's half of a layer in training.
 class LayerRun {
@@ -46,7 +52,6 @@ class LayerRun {
   }
 
  private:
-  static IntMatrix no_features(std::size_t rows) { return IntMatrix::dense(rows, 0, {}, 0, 1); }
   [[nodiscard]] bool at_a() const { return session_.party() == Party::kA; }
 
   void all_batches() {
@@ -103,7 +108,7 @@ StepCost measure_step(const he::Scheme& scheme, const LayerShape& shape, const S
   return {a.first, b.first, a.second, b.second};
 }
 
-// The first pass carries the encrypted weights, the second does not.
+// The first pass carries the encrypted weights, the second does not. What can be prepared without them is, before each.
 OwnCost measure_own(const he::Scheme& scheme, std::size_t features) {
   protocol::MatMulSpec spec;
   spec.in_b = features;
@@ -114,22 +119,32 @@ OwnCost measure_own(const he::Scheme& scheme, std::size_t features) {
   const LayerShape shape{"own", features, 7, 1, 1, 1, 5};
   SeededRandom random(3);
   const IntMatrix x = random_features(shape, kLayerBatch, random);
-  malloc_trim(0);
-  const PeakMemory memory;
+  std::barrier ready(2);
   const auto party = [&](Session& session) {
+    const bool at_b = session.party() == Party::kB;
     protocol::MatMul layer(session, spec);
-    const IntMatrix mine = session.party() == Party::kB ? x : IntMatrix::dense(kLayerBatch, 0, {}, 0, 1);
+    const IntMatrix mine = at_b ? x : no_features(kLayerBatch);
+    const auto prepare = [&] {
+      while (session.peer_multiplier().prepare()) {
+      }
+      ready.arrive_and_wait();
+    };
     const auto pass = [&] {
       const double start = cpu_seconds();
       (void)layer.forward(mine);
       return (cpu_seconds() - start) * 1e3;
     };
+    prepare();
+    malloc_trim(0);
+    const PeakMemory memory;
     const double first = pass();
+    const auto growth = static_cast<double>(memory.growth());
     const auto bytes = static_cast<double>(bytes_sent(session));
-    return std::pair(first - pass(), bytes);
+    prepare();
+    return std::tuple(first - pass(), bytes, growth);
   };
   const auto [a, b] = protocol::run_in_process(scheme, party);
-  return {a.first, b.first, a.second, static_cast<double>(memory.growth())};
+  return {std::get<0>(a), std::get<0>(b), std::get<1>(a), std::get<2>(b)};
 }
 
 }  // namespace blindfl::bench

@@ -32,7 +32,7 @@ struct OwnCost {
   double at_a = 0;  ///< milliseconds
   double at_b = 0;
   double bytes = 0;
-  double memory = 0;  ///< of both parties together: bytes, at most
+  double memory = 0;  ///< bytes that it takes at most, both parties together
 };
 [[nodiscard]] OwnCost measure_own(const he::Scheme& scheme, std::size_t features);
 
