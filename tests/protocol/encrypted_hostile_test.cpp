@@ -249,7 +249,7 @@ std::pair<std::uint64_t, std::uint64_t> run_step(const he::Scheme& scheme, Party
 TEST_F(EncryptedHostile, EveryFlippedBitOnTheWayIsAProtocolError) {
   for (const Party party : {Party::kA, Party::kB}) {
     const std::uint64_t bytes = run_step(*scheme_, party, {}).first;
-    for (std::uint64_t i = 5; i < bytes; i += bytes / (testing::kFull ? 60 : 8)) {
+    for (std::uint64_t i = 5; i < bytes; i += bytes / (testing::kFull ? 60 : 6)) {
       EXPECT_THROW(run_step(*scheme_, party, {.flip_bit = 8 * i + i % 8}), ProtocolError) << "byte " << i;
     }
   }
