@@ -194,6 +194,12 @@ void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t l
   ++passes_;
 }
 
+// What never reaches a sum takes no room in it.
+void EncryptedUpdateHolder::discard() {
+  passes_ -= pending_.size();
+  pending_.clear();
+}
+
 void EncryptedUpdateHolder::step() {
   check_step(pending_.size());
   const std::vector<Pending> passes = std::exchange(pending_, {});
@@ -260,6 +266,10 @@ void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer
   });
   ++passes_;
   ++pending_;
+}
+
+void EncryptedUpdateOwner::discard() {
+  passes_ -= std::exchange(pending_, 0);
 }
 
 void EncryptedUpdateOwner::step() {

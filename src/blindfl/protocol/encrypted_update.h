@@ -43,7 +43,7 @@ class EncryptedUpdateHolder final : public WeightUpdate {
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
-  void discard() override { pending_.clear(); }
+  void discard() override;
 
   /// The sum so far, encrypted under B's key, for a checkpoint or a test that has that key.
   [[nodiscard]] const he::paillier::CryptoTensor& sum() const { return sum_; }
@@ -89,7 +89,7 @@ class EncryptedUpdateOwner final : public WeightUpdate {
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
-  void discard() override { pending_ = 0; }
+  void discard() override;
 
   [[nodiscard]] std::size_t steps() const { return steps_; }
   void save(ByteSink& out) const;
