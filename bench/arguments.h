@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "blindfl/base/error.h"
 
@@ -44,6 +45,23 @@ inline std::size_t positive(std::string_view text) {
   require<InvalidArgument>(error == std::errc() && end == text.data() + text.size() && value > 0, "'", text,
                            "' is not a positive number");
   return value;
+}
+
+/// What stands between the commas.
+inline std::vector<std::string> list(std::string_view text) {
+  std::vector<std::string> items;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    items.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return items;
+}
+
+inline std::vector<std::size_t> positive_list(std::string_view text) {
+  std::vector<std::size_t> numbers;
+  for (const std::string& item : list(text)) numbers.push_back(positive(item));
+  return numbers;
 }
 
 }  // namespace blindfl::bench

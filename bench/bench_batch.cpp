@@ -1,6 +1,9 @@
-// Whole mini-batches, forward, backward and update, both parties in one process, beside plain libtorch on the joined
-// data in the same run; and how much of both parties' computing is the private product, how much everything else:
-// shares, copies, queues, libtorch.
+// Whole mini-batches, forward, backward and update, both parties in one process.
+//
+// models: whole models beside plain libtorch on the joined data in the same run; and how much of both parties'
+// computing is the private product, how much everything else: shares, copies, queues, libtorch.
+// ways: one source layer, each way of training it beside the paper's way in plain GMP.
+// features, own: updates under encryption when there are many features, A's and B's.
 
 #include <atomic>
 #include <filesystem>
@@ -8,6 +11,7 @@
 #include <iostream>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -20,6 +24,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
+#include "layer_report.h"
 #include "measured_scheme.h"
 #include "timing.h"
 
@@ -151,24 +156,53 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
 }
 
 struct Options {
-  bool json = false;
+  std::set<std::string, std::less<>> parts{"models", "ways", "features", "own"};
   std::vector<std::string> schemes{"lattice", "plain"};
   std::optional<std::filesystem::path> data;
+  blindfl::bench::LayerOptions layers;
+  std::vector<std::size_t> features{1000, 100000, 10000000};
+  std::size_t own_features = 20000;
 };
 
 constexpr const char* kUsage =
-    "usage: bench_batch [--json] [--scheme lattice|plain] [--data FOLDER]\n"
-    "  --data   where a9a.xz is; without it, generated rows of the same shape\n";
+    "usage: bench_batch [--json] [--part models|ways|features|own] ...\n"
+    "  models:   [--scheme lattice|plain] [--data FOLDER]\n"
+    "            --data: where a9a.xz is; without it, generated rows of the same shape\n"
+    "  ways:     [--shape NAME] [--way paper|encrypted|encrypted-0.9|exchanged|lattice]\n"
+    "  features: [--features N,...], 1000,100000,10000000 without it\n"
+    "  own:      [--features-b N], 20000 without it\n"
+    "  all but models: [--key-bits N], 2048 without it\n"
+    "An option without --part chooses its part; without any, all parts run.\n";
 
 Options read_options(int argc, char** argv) {
-  const blindfl::bench::Arguments arguments(argc, argv, kUsage, {"--scheme", "--data"});
+  const blindfl::bench::Arguments arguments(
+      argc, argv, kUsage,
+      {"--part", "--scheme", "--data", "--shape", "--way", "--features", "--features-b", "--key-bits"});
   Options options;
-  options.json = arguments.json();
-  if (const auto scheme = arguments.value("--scheme")) {
+  decltype(options.parts) chosen;
+  const auto choose = [&](std::string_view option, std::string_view part) {
+    const auto value = arguments.value(option);
+    if (value) chosen.emplace(part);
+    return value;
+  };
+  if (const auto scheme = choose("--scheme", "models")) {
     blindfl::require<blindfl::InvalidArgument>(*scheme == "lattice" || *scheme == "plain", kUsage);
     options.schemes = {*scheme};
   }
-  options.data = arguments.value("--data");
+  options.data = choose("--data", "models");
+  options.layers.json = arguments.json();
+  options.layers.shape = choose("--shape", "ways");
+  options.layers.way = choose("--way", "ways");
+  if (const auto list = choose("--features", "features")) options.features = blindfl::bench::positive_list(*list);
+  if (const auto n = choose("--features-b", "own")) options.own_features = blindfl::bench::positive(*n);
+  if (const auto bits = arguments.value("--key-bits")) {
+    options.layers.key_bits = static_cast<int>(blindfl::bench::positive(*bits));
+  }
+  if (const auto part = arguments.value("--part")) {
+    blindfl::require<blindfl::InvalidArgument>(options.parts.contains(*part), kUsage);
+    chosen = {*part};
+  }
+  if (!chosen.empty()) options.parts = chosen;
   return options;
 }
 
@@ -190,10 +224,7 @@ void print(const std::string& scheme, const Shape& s, const Measured& m, double 
             << std::endl;
 }
 
-}  // namespace
-
-int main(int argc, char** argv) try {
-  const Options options = read_options(argc, argv);
+void report_models(const Options& options) {
   torch::set_num_threads(1);
   const Shape shapes[] = {
       {"a9a LR", 62, 61, 1, 0.11},
@@ -201,7 +232,8 @@ int main(int argc, char** argv) try {
       {"connect-4 MLP", 63, 63, 64, 0.33},
       {"Fashion-MNIST MLP", 392, 392, 64, 1.0},
   };
-  if (!options.json) {
+  const bool json = options.layers.json;
+  if (!json) {
     std::cout
         << "batch " << kBatch << ", median of " << kSteps << " steps, " << std::thread::hardware_concurrency()
         << " cores, 1 thread per party; ms of time, of both parties' computing, and kB, per step\n"
@@ -211,9 +243,19 @@ int main(int argc, char** argv) try {
     const auto joined = make_table(s, options.data);
     for (const std::string& scheme : options.schemes) {
       const Measured federated = measure_federated(scheme, s, joined);
-      print(scheme, s, federated, measure_plain(s, joined), options.json);
+      print(scheme, s, federated, measure_plain(s, joined), json);
     }
   }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) try {
+  const Options options = read_options(argc, argv);
+  if (options.parts.contains("models")) report_models(options);
+  if (options.parts.contains("ways")) blindfl::bench::report_ways(options.layers);
+  if (options.parts.contains("features")) blindfl::bench::report_features(options.layers, options.features);
+  if (options.parts.contains("own")) blindfl::bench::report_own(options.layers, options.own_features);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "bench_batch: " << error.what() << "\n";

@@ -17,7 +17,6 @@
 #include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/layer_cost.h"
 #include "blindfl/protocol/matmul.h"
-#include "measured_scheme.h"
 #include "timing.h"
 
 namespace {

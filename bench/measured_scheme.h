@@ -1,22 +1,14 @@
 #pragma once
 
-#include <ctime>
-
 #include <atomic>
 #include <memory>
 #include <string>
 #include <utility>
 
 #include "blindfl/he/scheme.h"
+#include "timing.h"
 
 namespace blindfl::bench {
-
-/// This thread's processor time in seconds: waiting does not count, other processes hardly.
-inline double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
-}
 
 /// Adds up the processor time that a scheme takes, without what its sources and sinks take: those are the link.
 class ProductClock {

@@ -1,10 +1,19 @@
 #pragma once
 
+#include <ctime>
+
 #include <algorithm>
 #include <chrono>
 #include <vector>
 
 namespace blindfl::bench {
+
+/// This thread's processor time in seconds: waiting does not count, other processes hardly.
+inline double cpu_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
 
 /// Of an odd number of values the middle one, of an even number the upper of the two.
 inline double median(std::vector<double> values) {

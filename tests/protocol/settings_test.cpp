@@ -10,7 +10,7 @@ Settings sample() {
 }
 
 TEST(Settings, AreLinesThatComeBackAsTheyWere) {
-  EXPECT_EQ(sample().text(), "batch: 128\nrate: 0.10000000000000001\nclip: no\nname: wide\n");
+  EXPECT_EQ(sample().text(), "batch: 128\nrate: 0.1\nclip: no\nname: wide\n");
   EXPECT_EQ(Settings::parse(sample().text()), sample());
   EXPECT_EQ(Settings::parse(sample().text()).digest(), sample().digest());
   EXPECT_EQ(Settings::parse(""), Settings());

@@ -29,6 +29,8 @@ struct Experiment {
   std::size_t outputs = 1;
   FixedPointSpec features;
   TrainOptions options;
+  protocol::Update update = protocol::Update::kExchanged;
+  std::size_t nonzeros = 0;
 };
 
 /// Scores on the test rows.
@@ -83,17 +85,26 @@ Scores run(const Experiment& e, const he::Scheme& scheme) {
   shape.in_b = e.train.cols() - e.in_a;
   shape.batch = e.options.batch;
   shape.features_a = shape.features_b = e.features;
+  shape.nonzeros_a = shape.nonzeros_b = e.nonzeros;
+  nn::MatMulOptions layer;
+  layer.update = e.update;
+  layer.sgd = e.options.sgd;
 
   testing::TwoParties parties(scheme, testing::Record::kNo);
   const auto [a, b] = parties.run([&](Session& s) {
     if (e.hidden.empty()) {
-      nn::GeneralizedLinear model(s, shape, e.outputs);
+      nn::GeneralizedLinear model(s, shape, e.outputs, layer);
       return run_model(model, s, e, shape);
     }
-    nn::Mlp model(s, shape, e.hidden, e.outputs, e.activation);
+    nn::Mlp model(s, shape, e.hidden, e.outputs, e.activation, layer);
     return run_model(model, s, e, shape);
   });
-  const torch::Tensor start = nn::joined_weight(a.start, b.start);
+  // With updates under encryption B holds no piece of A's weights.
+  const bool encrypted = e.update == protocol::Update::kEncrypted;
+  const ShareMatrix& start_a = a.start.weight_a;
+  const torch::Tensor start = nn::joined_weight(
+      a.start,
+      encrypted ? nn::Pieces{ShareMatrix(start_a.rows(), start_a.cols(), start_a.scale()), b.start.weight_b} : b.start);
   const auto in_a = static_cast<std::int64_t>(e.in_a);
   return {b.scores, run_local(e, e.train, e.test, start, b.top),
           run_local(e, data::vertical_split(e.train, e.in_a).b, data::vertical_split(e.test, e.in_a).b,
@@ -122,6 +133,24 @@ TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
     const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
     expect_as_good_as_joined("a9a LR, AUC", metric(s.federated), metric(s.joined), metric(s.alone), 0.001);
   }
+}
+
+TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("a9a.xz");
+  BLINDFL_NEEDS_DATA("a9a.t.xz");
+  Experiment e;
+  e.train = data::read_libsvm(testing::real_data("a9a.xz"), {.cols = 123}).with_class_labels();
+  e.test = data::read_libsvm(testing::real_data("a9a.t.xz"), {.cols = 123}).with_class_labels();
+  e.in_a = 62;
+  e.family = Family::kLogistic;
+  e.features = {.scale = 0, .largest = 1, .clip = false};
+  e.nonzeros = 14;
+  e.update = protocol::Update::kEncrypted;
+  e.options = {.epochs = 4, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = 4 * 255}};
+  const Scores s = run(e, he::PaillierScheme());
+  const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
+  expect_as_good_as_joined("a9a LR, updates under encryption, AUC", metric(s.federated), metric(s.joined),
+                           metric(s.alone), 0.001);
 }
 
 /// A data set in one file, split by the suggested rule; accuracy.
@@ -181,6 +210,18 @@ TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {
   e.options.epochs = 1;
   expect_accuracy_of_joined("news20 MLR, every 12th row, 1 epoch, accuracy", "news20.xz", e, 0.001, he::LatticeScheme(),
                             12);
+}
+
+TEST(RealData, MultinomialRegressionOnNews20UnderEncryptionHasTheJoinedModelsAccuracy) {
+  BLINDFL_NEEDS_DATA("news20.xz");
+  Experiment e;
+  e.family = Family::kMultinomial;
+  e.outputs = 20;
+  e.features = {.scale = 0, .largest = 1024, .clip = true};
+  e.update = protocol::Update::kEncrypted;
+  e.options = {.epochs = 1, .batch = 128, .sgd = {.learning_rate = 0.01, .momentum = 0.9, .steps = 200}};
+  expect_accuracy_of_joined("news20 MLR, updates under encryption, every 4th row, 1 epoch, accuracy", "news20.xz", e,
+                            0.001, he::PaillierScheme(), 4);
 }
 
 }  // namespace

@@ -8,11 +8,28 @@
 
 namespace blindfl::nn {
 
+namespace {
+
+// A layer that updates its weights itself made room for what it was told.
+void check_planned(const protocol::Weight& weight, const SgdOptions& options) {
+  const std::string differences = protocol::Settings::differences(
+      weight.update->plan().options().settings(), options.settings(), "in the layer", "in the optimizer");
+  require<InvalidArgument>(differences.empty(), "optimizer: '", weight.name,
+                           "' is updated by its layer, which made room for other options: ", differences,
+                           ". Give both the same");
+}
+
+}  // namespace
+
 FederatedOptimizer::FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options)
     : plan_(options) {
   for (const FederatedParameter& parameter : parameters) {
     slots_.push_back({parameter, std::nullopt});
-    check_bits(slots_.back(), plan_);
+    if (parameter.weight().update) {
+      check_planned(parameter.weight(), options);
+    } else {
+      check_bits(slots_.back(), plan_);
+    }
   }
   agree();
 }
@@ -72,6 +89,10 @@ void FederatedOptimizer::step(Slot& slot, double learning_rate) {
   const SgdOptions& sgd = options();
   FederatedParameter& p = slot.parameter;
   const protocol::Weight& w = p.weight();
+  if (w.update) {
+    w.update->step();
+    return;
+  }
   if (p.passes() == 0 || w.piece.values().empty()) return;
   if (p.passes() > slot.most_passes) {
     slot.most_passes = p.passes();
@@ -102,7 +123,12 @@ void FederatedOptimizer::set_learning_rate(double learning_rate) {
                            "agreed on. Put the change into the schedule, or leave the schedule empty");
   const double before = std::exchange(changed.learning_rate, learning_rate);
   const protocol::SgdPlan plan(changed);
-  for (const Slot& slot : slots_) check_bits(slot, plan);
+  for (const Slot& slot : slots_) {
+    require<InvalidArgument>(!slot.parameter.weight().update, "optimizer: '", slot.parameter.name(),
+                             "' is updated under encryption, where every learning rate must be planned. Put the change "
+                             "into the schedule");
+    check_bits(slot, plan);
+  }
   plan_ = plan;
   if (learning_rate != before) agree();
 }

@@ -40,6 +40,7 @@ void FederatedParameter::accumulate_grad(const std::optional<ShareMatrix>& share
 void FederatedParameter::zero_grad() {
   state_->passes = 0;
   state_->grad.reset();
+  if (state_->weight->update) state_->weight->update->discard();
 }
 
 void FederatedParameter::subtract(const ShareMatrix& step, bool both_change) {

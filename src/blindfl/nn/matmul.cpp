@@ -21,6 +21,10 @@ protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const
   spec.largest_weight = options.largest_weight;
   spec.output_scale = options.output_scale;
   spec.initial_deviation = options.initial_deviation;
+  spec.nonzeros_a = shape.nonzeros_a;
+  spec.nonzeros_b = shape.nonzeros_b;
+  spec.update = options.update;
+  spec.sgd = options.sgd;
   spec.scheme_a = options.scheme_a;
   spec.scheme_b = options.scheme_b;
   return spec;
@@ -74,6 +78,10 @@ FederatedParameter MatMulImpl::weight_a() const {
 }
 FederatedParameter MatMulImpl::weight_b() const {
   return source_->weight_b;
+}
+
+protocol::MatMul& MatMulImpl::layer() const {
+  return *source_->layer;
 }
 
 void MatMulImpl::pretty_print(std::ostream& stream) const {

@@ -20,6 +20,9 @@ struct FeatureShape {
   std::size_t batch = 128;
   FixedPointSpec features_a{};
   FixedPointSpec features_b{};
+  /// The most features of a row that are not 0; 0: all of them.
+  std::size_t nonzeros_a = 0;
+  std::size_t nonzeros_b = 0;
 };
 
 struct MatMulOptions {
@@ -28,8 +31,12 @@ struct MatMulOptions {
   double largest_weight = protocol::MatMulSpec{}.largest_weight;
   int output_scale = protocol::MatMulSpec{}.output_scale;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
-  std::string scheme_a{};          ///< of the session's schemes, for products with A's features; empty: the default
-  std::string scheme_b{};          ///< for products with B's features
+  /// How A's weights learn. Under encryption, what travels does not depend on the number of features; `sgd` must then
+  /// be what the optimizer gets, with the number of steps.
+  protocol::Update update = protocol::Update::kExchanged;
+  protocol::SgdOptions sgd{};
+  std::string scheme_a{};  ///< of the session's schemes, for products with A's features; empty: the default
+  std::string scheme_b{};  ///< for products with B's features
 };
 
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.
@@ -47,6 +54,9 @@ class MatMulImpl : public FederatedModule {
 
   [[nodiscard]] FederatedParameter weight_a() const;
   [[nodiscard]] FederatedParameter weight_b() const;
+
+  /// The layer below: for checkpoints, and for whoever wants to know what it holds.
+  [[nodiscard]] protocol::MatMul& layer() const;
 
   void pretty_print(std::ostream& stream) const override;
 

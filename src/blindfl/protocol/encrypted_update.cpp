@@ -179,16 +179,19 @@ ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t 
 }
 
 void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x) {
-  check_passes(plan(), ++passes_);
+  check_passes(plan(), passes_ + 1);
   pool_ = &session.pool();
+  std::optional<Pending> pending;
   session.channel().receive(derivative_message(*params_, layer, x.rows()), [&](ByteSource& in) {
     const auto read = [&](bool history) {
       return read_tensor(peer_.key(), params_->derivative(x.rows(), history), in, session.pool());
     };
-    Pending pending{x, read(false), std::nullopt};
-    if (params_->sums().has_momentum()) pending.history = read(true);
-    pending_.push_back(std::move(pending));
+    pending = Pending{x, read(false), std::nullopt};
+    if (params_->sums().has_momentum()) pending->history = read(true);
   });
+  // Only now is it known to be intact.
+  pending_.push_back(std::move(*pending));
+  ++passes_;
 }
 
 void EncryptedUpdateHolder::step() {
@@ -237,8 +240,7 @@ ShareMatrix EncryptedUpdateOwner::receive_product(Session& session, std::uint32_
 }
 
 void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer, const Derivative& derivative) {
-  check_passes(plan(), ++passes_);
-  ++pending_;
+  check_passes(plan(), passes_ + 1);
   const IntMatrix& dz = *derivative.values;
   const std::vector<std::int64_t> values = dz.to_dense();
   // Of the mean loss over the real rows; a descent, so that A only ever adds.
@@ -256,6 +258,8 @@ void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer
       write_encrypted(key_, shape, value, session.random(), session.pool(), out);
     }
   });
+  ++passes_;
+  ++pending_;
 }
 
 void EncryptedUpdateOwner::step() {
@@ -271,10 +275,14 @@ void EncryptedUpdateOwner::save(ByteSink& out) const {
 
 void EncryptedUpdateOwner::load(ByteSource& in) {
   reading_state([&] {
-    read_header(in, kOwnerMark, *params_, key_.public_key().id(), steps_, passes_);
+    std::size_t steps = 0;
+    std::size_t passes = 0;
+    read_header(in, kOwnerMark, *params_, key_.public_key().id(), steps, passes);
     require<DataError>(in.remaining() == 0, "the saved state has bytes too many");
+    steps_ = steps;
+    passes_ = passes;
+    pending_ = 0;
   });
-  pending_ = 0;
 }
 
 }  // namespace blindfl::protocol

@@ -73,7 +73,9 @@ he::paillier::CryptoShape EncryptedUpdateParams::derivative(std::size_t rows, bo
 }
 
 he::paillier::CryptoShape EncryptedUpdateParams::weights(bool history) const {
-  return {in_, out_, slots_, (history ? history_scale_ : derivative_scale_) + feature_scale_, weight_bits_};
+  // Without momentum there are no windows, and no memory for an index of their rows.
+  const std::size_t rows = history && !sums_.has_momentum() ? 0 : in_;
+  return {rows, out_, slots_, (history ? history_scale_ : derivative_scale_) + feature_scale_, weight_bits_};
 }
 
 he::paillier::ReplyLayout EncryptedUpdateParams::reply(std::size_t rows) const {

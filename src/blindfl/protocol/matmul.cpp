@@ -89,7 +89,7 @@ void MatMul::make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params)
   owner_ = std::make_shared<EncryptedUpdateOwner>(params, mine.secret_key());
   weight_a_->update = owner_;
   if (params_.in(Party::kB) == 0) return;
-  rows_ = std::make_shared<RowUpdate>(weight_b_, params->plan());
+  rows_ = std::make_shared<RowUpdate>(*weight_b_, params->plan());
   weight_b_->update = rows_;
 }
 

@@ -10,14 +10,14 @@
 
 namespace blindfl::protocol {
 
-RowUpdate::RowUpdate(std::shared_ptr<Weight> weight, const SgdPlan& plan)
-    : weight_(std::move(weight)), plan_(plan), sums_(plan), position_(weight_->piece.rows()) {}
+RowUpdate::RowUpdate(Weight& weight, const SgdPlan& plan)
+    : weight_(weight), plan_(plan), sums_(plan), position_(weight_.piece.rows()) {}
 
 std::size_t RowUpdate::touch(std::size_t row) {
   if (position_[row] == 0) {
     rows_.push_back(static_cast<std::uint32_t>(row));
     up_to_.push_back(steps_);
-    momentum_.resize(momentum_.size() + weight_->piece.cols());
+    momentum_.resize(momentum_.size() + weight_.piece.cols());
     gradient_.resize(momentum_.size());
     position_[row] = static_cast<std::uint32_t>(rows_.size());
   }
@@ -25,8 +25,8 @@ std::size_t RowUpdate::touch(std::size_t row) {
 }
 
 void RowUpdate::subtract(std::size_t row, std::size_t col, double step) {
-  const auto units = static_cast<Int128>(std::round(std::ldexp(step, weight_->piece.scale())));
-  weight_->piece.row(row)[col] -= static_cast<UInt128>(units);
+  const auto units = static_cast<Int128>(std::round(std::ldexp(step, weight_.piece.scale())));
+  weight_.piece.row(row)[col] -= static_cast<UInt128>(units);
 }
 
 void RowUpdate::catch_up(std::size_t position) {
@@ -34,8 +34,8 @@ void RowUpdate::catch_up(std::size_t position) {
   if (idle == 0) return;
   if (sums_.has_momentum()) {
     const MomentumSums::Idle meanwhile = sums_.idle(up_to_[position], idle);
-    for (std::size_t c = 0; c < weight_->piece.cols(); ++c) {
-      double& momentum = momentum_[position * weight_->piece.cols() + c];
+    for (std::size_t c = 0; c < weight_.piece.cols(); ++c) {
+      double& momentum = momentum_[position * weight_.piece.cols() + c];
       subtract(rows_[position], c, momentum * meanwhile.moved);
       momentum *= meanwhile.momentum;
     }
@@ -65,9 +65,9 @@ void RowUpdate::add_gradient(const IntMatrix& x, const Derivative& derivative) {
 }
 
 void RowUpdate::step() {
-  require<InvalidArgument>(!pending_.empty(), "a step without a backward pass through '", weight_->name,
+  require<InvalidArgument>(!pending_.empty(), "a step without a backward pass through '", weight_.name,
                            "', whose momentum was planned for gradients at every step");
-  const std::size_t cols = weight_->piece.cols();
+  const std::size_t cols = weight_.piece.cols();
   const std::vector<Pending> passes = std::exchange(pending_, {});
   std::vector<std::size_t> touched;
   for (const Pending& pass : passes) {
@@ -114,11 +114,11 @@ void RowUpdate::save(ByteSink& out) const {
   require<InvalidArgument>(pending_.empty(), "state is saved between steps, not between a backward pass and its step");
   out.write_u32(kMark);
   out.write_u32(kStateVersion);
-  out.write(state_digest(*weight_, plan_));
+  out.write(state_digest(weight_, plan_));
   out.write_u64(steps_);
-  out.write_u128(weight_->piece.values());
+  out.write_u128(weight_.piece.values());
   out.write_u64(rows_.size());
-  const std::size_t cols = weight_->piece.cols();
+  const std::size_t cols = weight_.piece.cols();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
     out.write_u32(rows_[i]);
     out.write_u64(up_to_[i]);
@@ -132,15 +132,18 @@ void RowUpdate::load(ByteSource& in) {
                        "the saved state is not that of rows, or of another version");
     Bytes digest(kDigestBytes);
     in.read(digest);
-    require<DataError>(digest == state_digest(*weight_, plan_),
+    require<DataError>(digest == state_digest(weight_, plan_),
                        "the saved state belongs to a layer of another shape or training plan");
-    RowUpdate read(std::make_shared<Weight>(*weight_), plan_);
+    Weight copy = weight_;
+    RowUpdate read(copy, plan_);
     read.steps_ = in.read_u64();
-    in.read_u128(read.weight_->piece.values());
+    in.read_u128(copy.piece.values());
     const std::uint64_t count = in.read_u64();
     require<DataError>(read.steps_ <= plan_.options().steps && count <= position_.size(),
                        "the saved state counts more steps than were planned, or more rows than there are");
-    const std::size_t cols = weight_->piece.cols();
+    const std::size_t cols = weight_.piece.cols();
+    // What it moves a weight by must be a number that a share can hold.
+    const double largest = std::ldexp(1.0 / std::max(1.0, sums_.largest_coefficient()), 120 - weight_.piece.scale());
     for (std::uint64_t i = 0; i < count; ++i) {
       const std::uint32_t row = in.read_u32();
       require<DataError>(row < position_.size() && read.position_[row] == 0,
@@ -148,10 +151,13 @@ void RowUpdate::load(ByteSource& in) {
       const std::size_t position = read.touch(row);
       read.up_to_[position] = in.read_u64();
       require<DataError>(read.up_to_[position] <= read.steps_, "the saved state has a row from the future");
-      in.read(std::as_writable_bytes(std::span(read.momentum_).subspan(position * cols, cols)));
+      const auto momentum = std::span(read.momentum_).subspan(position * cols, cols);
+      in.read(std::as_writable_bytes(momentum));
+      require<DataError>(std::ranges::all_of(momentum, [&](double m) { return std::abs(m) < largest; }),
+                         "the saved state has a momentum that cannot be");
     }
     require<DataError>(in.remaining() == 0, "the saved state has bytes too many");
-    weight_->piece = std::move(read.weight_->piece);
+    weight_.piece = std::move(copy.piece);
     steps_ = read.steps_;
     position_ = std::move(read.position_);
     rows_ = std::move(read.rows_);

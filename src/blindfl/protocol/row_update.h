@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
 #include "blindfl/protocol/momentum_sums.h"
@@ -16,8 +15,8 @@ namespace blindfl::protocol {
 /// meanwhile when it is next needed.
 class RowUpdate final : public WeightUpdate {
  public:
-  /// Rows of `weight` are features. `batch` rows make a full batch.
-  RowUpdate(std::shared_ptr<Weight> weight, const SgdPlan& plan);
+  /// Rows of `weight` are features. `weight` must outlive this: it owns its update, so an update cannot own it.
+  RowUpdate(Weight& weight, const SgdPlan& plan);
 
   /// Brings the rows that `x` needs up to date: before a forward pass.
   void refresh(const IntMatrix& x);
@@ -45,7 +44,7 @@ class RowUpdate final : public WeightUpdate {
   void catch_up(std::size_t position);
   void subtract(std::size_t row, std::size_t col, double step);
 
-  std::shared_ptr<Weight> weight_;
+  Weight& weight_;
   SgdPlan plan_;
   MomentumSums sums_;
   std::size_t steps_ = 0;

@@ -1,8 +1,8 @@
 #include "blindfl/protocol/settings.h"
 
 #include <algorithm>
-#include <locale>
-#include <sstream>
+#include <array>
+#include <charconv>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/text.h"
@@ -15,11 +15,10 @@ Settings& Settings::add(std::string_view name, std::string_view value) {
 }
 
 Settings& Settings::add(std::string_view name, double value) {
-  std::ostringstream text;
-  text.imbue(std::locale::classic());  // the same at both parties, whatever their language
-  text.precision(17);
-  text << value;
-  return add(name, std::string_view(text.str()));
+  // The shortest that reads back as the same number: 0.1, not 0.10000000000000001; different numbers stay different.
+  std::array<char, 32> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
+  return add(name, std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
 }
 
 Settings& Settings::add(const Settings& more) {
@@ -58,11 +57,12 @@ const std::string* Settings::find(std::string_view name) const {
   return found == all_.end() ? nullptr : &found->second;
 }
 
-std::string Settings::differences(const Settings& mine, const Settings& theirs) {
+std::string Settings::differences(const Settings& mine, const Settings& theirs, std::string_view where_mine,
+                                  std::string_view where_theirs) {
   std::string text;
   const auto tell = [&](const std::string& name, const std::string& here, const std::string& there) {
-    text.append(text.empty() ? "" : "; ").append(name).append(" is ").append(here).append(" here and ");
-    text.append(there).append(" at the peer");
+    text.append(text.empty() ? "" : "; ").append(name).append(" is ").append(here).append(" ").append(where_mine);
+    text.append(" and ").append(there).append(" ").append(where_theirs);
   };
   for (const auto& [name, value] : mine.all_) {
     const std::string* other = theirs.find(name);

@@ -37,7 +37,9 @@ class Settings {
   bool operator==(const Settings&) const = default;
 
   /// In words: which names differ, with both values; nothing if none does.
-  [[nodiscard]] static std::string differences(const Settings& mine, const Settings& theirs);
+  [[nodiscard]] static std::string differences(const Settings& mine, const Settings& theirs,
+                                               std::string_view where_mine = "here",
+                                               std::string_view where_theirs = "at the peer");
 
  private:
   [[nodiscard]] const std::string* find(std::string_view name) const;

@@ -102,12 +102,10 @@ class Buckets {
  public:
   Buckets(const ScalarTask& task, const BucketPlan& plan, std::size_t size, std::size_t most_units)
       : task_(task),
-        plan_(plan),
         size_(size),
         rows_(task.ring, most_units << size),
         filled_(most_units << size),
-        sums_(task.scalars.bases),
-        patterns_(plan.elements()) {}
+        patterns_(task.scalars, plan) {}
 
   /// Adds a unit. `elements` are its ciphertexts' ones, `group` their number.
   void add(std::size_t first_row, std::size_t group, const Limb* const* elements);
@@ -130,12 +128,10 @@ class Buckets {
   void finish();
 
   const ScalarTask& task_;
-  const BucketPlan& plan_;
   std::size_t size_;
   Rows rows_;                         ///< 2^size for each unit
   std::vector<std::uint8_t> filled_;  ///< whether there is something in a bucket
-  RowSums sums_;
-  std::vector<std::uint16_t> patterns_;
+  Patterns patterns_;
   std::vector<Unit> units_;
   std::vector<std::vector<const Limb*>> factors_;  ///< of each unit's buckets, one bucket after the other
   std::vector<Ring::Chain> chains_;
@@ -144,17 +140,10 @@ class Buckets {
 };
 
 void Buckets::add(std::size_t first_row, std::size_t group, const Limb* const* elements) {
-  std::ranges::fill(patterns_, 0);
-  for (std::size_t k = 0; k < size_ && first_row + k < task_.rows(); ++k) {
-    sums_.for_each(task_.scalars.row(first_row + k), [&](std::size_t base, Int128 sum) {
-      plan_.for_each_element(base, sum, [&](std::size_t element) {
-        patterns_[element] = static_cast<std::uint16_t>(patterns_[element] | 1U << k);
-      });
-    });
-  }
+  const auto& patterns = patterns_.of_rows(first_row, size_);
   // Elements sorted by their patterns: those of a bucket stand together.
   std::vector<std::size_t> ends((std::size_t{1} << size_) + 1);
-  for (const auto pattern : patterns_) ++ends[pattern + 1U];
+  for (const auto pattern : patterns) ++ends[pattern + 1U];
   ends[1] = 0;  // elements of no row
   for (std::size_t pattern = 1; pattern < ends.size(); ++pattern) ends[pattern] += ends[pattern - 1];
   const std::size_t unit = units_.size();
@@ -167,8 +156,8 @@ void Buckets::add(std::size_t first_row, std::size_t group, const Limb* const* e
     filled_[bucket] = count > 0 ? 1 : 0;
     if (count > 0) chains_.push_back({rows_[bucket], factors.data() + ends[pattern], count});
   }
-  for (std::size_t element = 0; element < patterns_.size(); ++element) {
-    if (patterns_[element] != 0) factors[ends[patterns_[element]]++] = elements[element];
+  for (std::size_t element = 0; element < patterns.size(); ++element) {
+    if (patterns[element] != 0) factors[ends[patterns[element]]++] = elements[element];
   }
   units_.push_back({first_row, group});
 }

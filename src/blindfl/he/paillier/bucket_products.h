@@ -1,7 +1,9 @@
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "blindfl/base/int128.h"
@@ -71,10 +73,27 @@ class BucketPlan {
   std::size_t negatives_ = 0;
 };
 
-/// The best number of rows for a group and what it takes, on average over matrices whose elements are as full as these;
-/// for a number that is given, if it is not 0.
+/// Which rows of a group of rows have an element. Keeps memory from one group to the next.
+class Patterns {
+ public:
+  Patterns(const Scalars& scalars, const BucketPlan& plan)
+      : scalars_(scalars), plan_(plan), sums_(scalars.bases), patterns_(plan.elements()) {}
+
+  /// For each element, the rows from `first_row` on, `size` at most: the first is the lowest bit. Until the next call.
+  [[nodiscard]] const std::vector<std::uint16_t>& of_rows(std::size_t first_row, std::size_t size);
+
+ private:
+  const Scalars& scalars_;
+  const BucketPlan& plan_;
+  RowSums sums_;
+  std::vector<std::uint16_t> patterns_;
+};
+
+/// What buckets take with groups of `size` rows, 1 to 12, on average over matrices with elements in as many rows.
 [[nodiscard]] ScalarChoice estimate_buckets(const Scalars& scalars, const BucketPlan& plan, std::size_t groups,
-                                            int size = 0);
+                                            int size);
+/// The best size, and what it takes.
+[[nodiscard]] ScalarChoice choose_buckets(const Scalars& scalars, std::size_t groups);
 
 /// Does what `task` asks for, with groups of `size` rows, 1 to 12.
 void multiply_by_buckets(const ScalarTask& task, const BucketPlan& plan, int size);

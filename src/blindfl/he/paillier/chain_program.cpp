@@ -1,4 +1,6 @@
 #include <algorithm>
+#include <array>
+#include <bit>
 
 #include "blindfl/he/paillier/chain_products.h"
 
@@ -6,8 +8,9 @@ namespace blindfl::he::paillier {
 
 namespace {
 
-/// Entries to write chains for in an estimate.
-constexpr std::size_t kSampledEntries = 2048;
+/// Of each length, entries and rows to write chains for in an estimate.
+constexpr std::size_t kSampledEntries = 512;
+constexpr std::size_t kSampledRows = 16;
 
 class ChainWriter {
  public:
@@ -93,43 +96,78 @@ ChainProgram write_chain(const Scalars& scalars, std::size_t row, bool divisor) 
   program.divisor = divisor;
   ChainWriter writer(program);
   for (const auto& [base, exponent] : scalars.row(row)) {
-    if ((exponent < 0) == divisor) writer.add(base, magnitude(exponent));
+    if (exponent != 0 && (exponent < 0) == divisor) writer.add(base, magnitude(exponent));
   }
   if (!program.bases.empty()) writer.write();
   return program;
 }
 
-ScalarChoice estimate_chains(const Scalars& scalars, std::size_t groups) {
-  std::size_t sampled = 0;
-  std::size_t steps = 0;
-  std::size_t squarings = 0;
-  std::size_t divisors = 0;
-  std::size_t quotients = 0;
-  const std::size_t stride = std::max<std::size_t>(1, scalars.entries.size() / kSampledEntries);
-  for (std::size_t row = 0; row < scalars.rows(); row += stride) {
+namespace {
+
+/// Rows of about the same length, and what chains for some of them take.
+class LengthClass {
+ public:
+  struct Counts {
+    double products = 0;  ///< with one for each quotient
+    double squarings = 0;
+    double divisors = 0;
+  };
+
+  void add(std::size_t length) {
+    ++rows_;
+    entries_ += length;
+  }
+  /// To be called for each row that was added; takes a few of them.
+  void sample(const Scalars& scalars, std::size_t row) {
+    const std::size_t stride = std::max({std::size_t{1}, entries_ / kSampledEntries, rows_ / kSampledRows});
+    if (seen_++ % stride != 0 || scalars.row(row).empty()) return;
     const ChainProgram parts[] = {write_chain(scalars, row, false), write_chain(scalars, row, true)};
     for (const auto& part : parts) {
-      steps += part.steps.size();
-      squarings += static_cast<std::size_t>(
-          std::ranges::count_if(part.steps, [](const auto& step) { return step.left == step.right; }));
+      for (const auto& step : part.steps) ++(step.left == step.right ? counts_.squarings : counts_.products);
     }
-    sampled += scalars.row(row).size();
-    divisors += parts[1].bases.empty() ? 0 : 1;
-    quotients += parts[0].bases.empty() || parts[1].bases.empty() ? 0 : 1;
+    if (!parts[1].bases.empty()) {
+      ++counts_.divisors;
+      if (!parts[0].bases.empty()) ++counts_.products;
+    }
+    sampled_ += scalars.row(row).size();
+  }
+  void add_to(Counts& all) const {
+    if (sampled_ == 0) return;
+    const double scale = static_cast<double>(entries_) / static_cast<double>(sampled_);
+    all.products += scale * counts_.products;
+    all.squarings += scale * counts_.squarings;
+    all.divisors += scale * counts_.divisors;
   }
 
+ private:
+  std::size_t rows_ = 0;
+  std::size_t entries_ = 0;
+  std::size_t seen_ = 0;
+  std::size_t sampled_ = 0;
+  Counts counts_;
+};
+
+LengthClass& class_of(std::array<LengthClass, 64>& classes, const Scalars& scalars, std::size_t row) {
+  return classes[static_cast<std::size_t>(std::bit_width(scalars.row(row).size()))];
+}
+
+}  // namespace
+
+ScalarChoice estimate_chains(const Scalars& scalars, std::size_t groups) {
+  // What an entry takes goes by the length of its row: some rows stand for all of about their length.
+  std::array<LengthClass, 64> classes{};
+  for (std::size_t row = 0; row < scalars.rows(); ++row) class_of(classes, scalars, row).add(scalars.row(row).size());
+  for (std::size_t row = 0; row < scalars.rows(); ++row) class_of(classes, scalars, row).sample(scalars, row);
+
+  LengthClass::Counts all;
+  for (const auto& c : classes) c.add_to(all);
   ScalarChoice choice;
   choice.method = ScalarMethod::kChains;
-  if (sampled == 0) return choice;
-  const auto scale = [&](std::size_t count) {
-    return static_cast<std::size_t>(static_cast<double>(count) * static_cast<double>(scalars.entries.size()) /
-                                    static_cast<double>(sampled)) *
-           groups;
-  };
-  choice.products = scale(steps - squarings + quotients);
-  choice.squarings = scale(squarings);
-  choice.inversion = divisors * groups > 0;
-  if (choice.inversion) choice.products += 3 * (scale(divisors) - 1);
+  const auto total = [&](double count) { return static_cast<std::size_t>(count + 0.5) * groups; };
+  choice.products = total(all.products);
+  choice.squarings = total(all.squarings);
+  choice.inversion = total(all.divisors) > 0;
+  if (choice.inversion) choice.products += 3 * (total(all.divisors) - 1);
   return choice;
 }
 

@@ -10,11 +10,13 @@
 namespace blindfl::he::paillier {
 
 CryptoTensor::CryptoTensor(std::shared_ptr<const PublicKey> key, const CryptoShape& shape)
-    : key_(std::move(key)), shape_(shape), position_(shape.rows) {
+    : key_(std::move(key)), shape_(shape) {
   require<InvalidArgument>(shape.rows < std::size_t{1} << 31 && shape.cols > 0, "an encrypted matrix of ", shape.rows,
                            " x ", shape.cols, " is not possible");
-  require<InvalidArgument>(shape.bits < shape.slots.width(), "encrypted values of ", shape.bits,
+  // A slot holds what is below 2^(width - 1), and 2^bits itself is a value.
+  require<InvalidArgument>(shape.bits + 1 < shape.slots.width(), "encrypted values of ", shape.bits,
                            " bits do not fit in slots of ", shape.slots.width());
+  position_.resize(shape.rows);
 }
 
 Limb* CryptoTensor::at(std::uint32_t position) const {

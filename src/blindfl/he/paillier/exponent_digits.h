@@ -5,6 +5,8 @@
 
 #include "blindfl/he/paillier/scalar_task.h"
 
+// Exponents as sums of digits.
+
 namespace blindfl::he::paillier {
 
 /// One above the highest position of a digit.
@@ -28,6 +30,18 @@ void for_each_digit(std::int64_t exponent, int width, bool balanced, F&& f) {
     if (balanced && (digit >> width) != 0) digit -= std::int64_t{1} << window;
     left -= static_cast<std::uint64_t>(digit);
     f(position, sign * digit);
+  }
+}
+
+/// Cuts an exponent into windows of `width` bits and calls f(window, digit) for each that is not 0, the lowest first.
+/// Digits have the exponent's sign.
+template <class F>
+void for_each_window(std::int64_t exponent, int width, F&& f) {
+  const std::int64_t sign = exponent < 0 ? -1 : 1;
+  const std::uint64_t mask = (std::uint64_t{1} << width) - 1;
+  int window = 0;
+  for (std::uint64_t left = magnitude(exponent); left != 0; left >>= width, ++window) {
+    if ((left & mask) != 0) f(window, sign * static_cast<std::int64_t>(left & mask));
   }
 }
 

@@ -86,12 +86,12 @@ Integers random_masks(std::size_t count, int bits, Random& random) {
 
 }  // namespace
 
-ReplyLayout::ReplyLayout(const Params& params, std::size_t rows_, std::size_t cols_, int value_bits_, int hiding)
-    : rows(rows_),
-      cols(cols_),
-      slots(params.plaintext_bits(), slot_bits(value_bits_, hiding)),
-      value_bits(value_bits_),
-      mask_bits(value_bits_ + hiding) {
+ReplyLayout::ReplyLayout(const Params& params, std::size_t row_count, std::size_t col_count, int bits, int hiding)
+    : rows(row_count),
+      cols(col_count),
+      slots(params.plaintext_bits(), slot_bits(bits, hiding)),
+      value_bits(bits),
+      mask_bits(bits + hiding) {
   const CryptoShape shape{rows, cols, slots};
   groups = shape.groups();
   cols_per_group = shape.cols_per_group();
@@ -113,12 +113,14 @@ Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Ran
   for (std::size_t i = 0; i < count; ++i) results.push_back(packed[i]);
   randomizers.take(targets, random, pool);
 
-  Integers masks = random_masks(layout.rows * layout.cols, layout.mask_bits, random);
-  std::vector<Integers> by_slot(count, Integers(used_slots(layout)));
+  // A mask for every slot, also for those that no value stands in.
+  const std::size_t used = used_slots(layout);
+  const Integers by_slot = random_masks(count * used, randomizers.masks() ? layout.mask_bits : 0, random);
+  Integers masks(layout.rows * layout.cols);
   for (std::size_t r = 0; r < layout.rows; ++r) {
     for (std::size_t c = 0; c < layout.cols; ++c) {
       const Place place = place_of(layout, r, c);
-      by_slot[place.ciphertext][place.slot] = masks[r * layout.cols + c];
+      masks[r * layout.cols + c] = by_slot[place.ciphertext * used + place.slot];
     }
   }
   pool.parallel_for(count, kLanes, [&](std::size_t begin, std::size_t end) {
@@ -127,7 +129,7 @@ Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Ran
     std::vector<Ring::Product> products;
     std::vector<Limb*> rows;
     for (std::size_t i = begin; i < end; ++i) {
-      plaintexts.push_back(layout.slots.pack(by_slot[i]));
+      plaintexts.push_back(layout.slots.pack(std::span(by_slot).subspan(i * used, used)));
       products.push_back({packed[i], packed[i], fresh[i]});
       rows.push_back(packed[i]);
     }
@@ -151,13 +153,14 @@ Integers open_masked(const ReplyLayout& layout, const SecretKey& key, ByteSource
                              "a masked product is larger than it can be");
     }
   });
-  const BigInt largest = BigInt::power_of_two(static_cast<std::size_t>(layout.mask_bits) + 1);
+  const BigInt least = BigInt(0) - BigInt::power_of_two(static_cast<std::size_t>(layout.value_bits));
+  const BigInt most = BigInt::power_of_two(static_cast<std::size_t>(layout.mask_bits)) - least;
   Integers values(layout.rows * layout.cols);
   for (std::size_t r = 0; r < layout.rows; ++r) {
     for (std::size_t c = 0; c < layout.cols; ++c) {
       const Place place = place_of(layout, r, c);
       BigInt& value = by_slot[place.ciphertext][place.slot];
-      require<ProtocolError>(mpz_cmpabs(value, largest) < 0, "a masked product is larger than it can be");
+      require<ProtocolError>(value >= least && value < most, "a masked product is larger than it can be");
       values[r * layout.cols + c] = std::move(value);
     }
   }

@@ -23,12 +23,12 @@ struct ReplyLayout {
   int value_bits = 0;  ///< no value exceeds 2^value_bits in magnitude
   int mask_bits = 0;   ///< masks are uniform below 2^mask_bits
 
-  /// Slots are `slot_bits(value_bits, hiding)` wide. Chooses how many rows to pack from what operations cost.
-  ReplyLayout(const Params& params, std::size_t rows, std::size_t cols, int value_bits, int hiding);
+  /// For values of `bits` bits. Chooses how many rows to pack from what operations cost.
+  ReplyLayout(const Params& params, std::size_t row_count, std::size_t col_count, int bits, int hiding);
   ReplyLayout() = default;
 
   /// Bits of a slot for a value behind a mask that is `hiding` bits longer.
-  [[nodiscard]] static int slot_bits(int value_bits, int hiding) { return value_bits + hiding + 2; }
+  [[nodiscard]] static int slot_bits(int bits, int hiding) { return bits + hiding + 2; }
 
   [[nodiscard]] std::size_t packed_rows() const { return (rows + rows_per_ciphertext - 1) / rows_per_ciphertext; }
   [[nodiscard]] std::size_t ciphertexts() const { return packed_rows() * groups; }

@@ -32,11 +32,11 @@ PaillierPlan::PaillierPlan(const Params& params, const ProductSpec& spec)
 }
 
 std::uint64_t PaillierPlan::operand_bytes() const {
-  return static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * params_.ciphertext_bytes();
+  return kIdBytes + static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * params_.ciphertext_bytes();
 }
 
 std::uint64_t PaillierPlan::reply_bytes() const {
-  return static_cast<std::uint64_t>(reply_.ciphertexts()) * params_.ciphertext_bytes();
+  return kIdBytes + static_cast<std::uint64_t>(reply_.ciphertexts()) * params_.ciphertext_bytes();
 }
 
 ProductTimes PaillierPlan::times(double nonzeros) const {

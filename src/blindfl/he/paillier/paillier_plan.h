@@ -11,6 +11,8 @@ class PaillierPlan final : public Plan {
  public:
   /// Masks are this much longer than what they hide.
   static constexpr int kHiding = 64;
+  /// Messages begin with the id of the key that they are encrypted under: ciphertexts do not tell.
+  static constexpr std::size_t kIdBytes = 16;
 
   /// Throws InvalidArgument if a value of the product does not fit in a plaintext with its mask.
   PaillierPlan(const Params& params, const ProductSpec& spec);

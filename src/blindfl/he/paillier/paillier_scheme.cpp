@@ -45,6 +45,16 @@ const PaillierPlan& own(const Plan& plan) {
   return *mine;
 }
 
+void write_id(const PublicKey& key, ByteSink& out) {
+  out.write(as_bytes(key.id()));
+}
+
+void check_id(const PublicKey& key, ByteSource& in, const char* error) {
+  Bytes id(PaillierPlan::kIdBytes);
+  in.read(id);
+  require<ProtocolError>(std::ranges::equal(id, as_bytes(key.id())), error);
+}
+
 ShareMatrix to_share(const ReplyLayout& layout, int scale, const Integers& values) {
   ShareMatrix share(layout.rows, layout.cols, scale);
   const auto out = share.values();
@@ -93,11 +103,13 @@ void write_encrypted(const SecretKey& key, const CryptoShape& shape,
 void PaillierKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                                   ByteSink& out) const {
   const auto value = [&](std::size_t row, std::size_t col) { return static_cast<Int128>(m.row(row)[col]); };
+  write_id(key_.public_key(), out);
   write_encrypted(key_, own(plan).operand(), value, random, pool, out);
 }
 
 ShareMatrix PaillierKeyOwner::do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
   const ReplyLayout& layout = own(plan).reply();
+  check_id(key_.public_key(), reply, "a masked product is encrypted under a key that is not this party's");
   return to_share(layout, plan.spec().result_scale(), open_masked(layout, key_, reply, pool));
 }
 
@@ -106,6 +118,7 @@ void PaillierMultiplier::expect(const Plan& plan) const {
 }
 
 std::unique_ptr<const Operand> PaillierMultiplier::do_load(const Plan& plan, ByteSource& in, ThreadPool& pool) const {
+  check_id(*key_, in, "an encrypted matrix is encrypted under a key that is not the peer's");
   return std::make_unique<PaillierOperand>(read_tensor(key_, own(plan).operand(), in, pool));
 }
 
@@ -118,6 +131,7 @@ ShareMatrix PaillierMultiplier::do_multiply_and_mask(const Plan& plan, const Int
                                m->tensor.key().id() == key_->id(),
                            "the encrypted matrix was not loaded for this product");
   const CryptoTensor product = multiply(x, m->tensor, x.cols(), pool);
+  write_id(*key_, out);
   Integers masks = write_masked(own(plan).reply(), product, randomizers_, random, pool, out);
   for (BigInt& mask : masks) mpz_neg(mask, mask);
   return to_share(own(plan).reply(), plan.spec().result_scale(), masks);

@@ -16,7 +16,7 @@ struct ParamsSpec {
 class Params {
  public:
   /// Randomness that travels to the key's owner, who knows the factors of n, is this much longer than n.
-  static constexpr int kExtraBits = 128;
+  static constexpr std::size_t kExtraBits = 128;
 
   /// Throws InvalidArgument if keys of this size are not offered.
   explicit Params(const ParamsSpec& spec);

@@ -49,13 +49,14 @@ void PublicKey::check() const {
   require<ProtocolError>(plausible,
                          "the Paillier public key is not one: its modulus is no product of two large primes");
   const BigInt base = h_ % n();
-  require<ProtocolError>(h_ > BigInt(1) && gcd(base, n()) == BigInt(1) && mpz_jacobi(base, n()) == 1,
+  // Modulo n too: powers of 1 + k n are encryptions of other numbers than 0.
+  require<ProtocolError>(base > BigInt(1) && gcd(base, n()) == BigInt(1) && mpz_jacobi(base, n()) == 1,
                          "the Paillier public key is not one: its base does not generate randomness");
 }
 
 const FixedBase& PublicKey::powers() const {
   std::call_once(powers_made_, [&] {
-    const auto bits = static_cast<std::size_t>(params_.key_bits() + Params::kExtraBits);
+    const std::size_t bits = static_cast<std::size_t>(params_.key_bits()) + Params::kExtraBits;
     powers_ = std::make_unique<const FixedBase>(*ring_, h_, bits, kWindow);
   });
   return *powers_;

@@ -33,6 +33,10 @@ bool Randomizers::prepare() {
 }
 
 void Randomizers::take(std::span<Limb* const> to, Random& random, ThreadPool& pool) {
+  if (!fresh_) {
+    for (Limb* row : to) std::copy_n(key_.ring().one(), key_.ring().stride(), row);
+    return;
+  }
   std::size_t done = 0;
   {
     const std::lock_guard lock(mutex_);

@@ -22,7 +22,15 @@ class Randomizers {
   /// Writes one to each of `to`: those that are there, and new ones.
   void take(std::span<Limb* const> to, Random& random, ThreadPool& pool);
 
+  /// Whether what is re-randomised is masked too. It is.
+  [[nodiscard]] bool masks() const { return masks_; }
+
  private:
+  // Tests show what a reply tells without either.
+  friend struct HidingProbe;
+  bool fresh_ = true;
+  bool masks_ = true;
+
   const PublicKey& key_;
   std::mutex mutex_;
   Random random_;

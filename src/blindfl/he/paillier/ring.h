@@ -13,9 +13,9 @@
 
 // Residues modulo m^2, where Paillier's ciphertexts live (m = n), and where the key's owner computes (m = p, m = q).
 //
-// A residue is written in two digits, x = x0 + x1 m, both in Montgomery's form modulo m. A product then takes five
-// blocks of digit products where plain arithmetic modulo m^2 takes eight: t = REDC(x0 y0), whose quotient comes for
-// free, and REDC(x0 y1 + x1 y0 - quotient).
+// A residue is kept in Montgomery's form, times R modulo m^2, in two digits: x0 + x1 m. A product then takes five
+// blocks of digit products where plain arithmetic modulo m^2 takes eight: REDC(x0 y0), whose quotient comes for free,
+// and REDC(x0 y1 + x1 y0 - quotient).
 //
 // Kernels differ in radix and in how many residues they work on at once; which ones run is chosen at run time.
 
@@ -66,6 +66,7 @@ class Ring {
   virtual void square(std::span<const Row> rows, std::size_t times) const = 0;
 
   /// to = from^exponent, the same secret exponent for all: a fixed window, whose table is read as a whole at each step.
+  /// Throws InvalidArgument if it is negative.
   virtual void power(std::span<const Row> rows, const BigInt& exponent) const = 0;
 
   struct Plaintext {
@@ -78,9 +79,9 @@ class Ring {
 
   // Between rows and numbers. `stride() / 2` limbs hold a digit.
 
-  /// Writes a number in [0, m) as one plain digit.
+  /// Writes a number in [0, m) as one plain digit. Throws InvalidArgument for another.
   virtual void write_digit(Limb* to, const BigInt& x) const = 0;
-  /// Writes a number in [0, m^2) as a row.
+  /// Writes a number in [0, m^2) as a row. Throws InvalidArgument for another.
   virtual void write(Limb* to, const BigInt& x) const = 0;
   /// The number in [0, m^2) that a row stands for.
   [[nodiscard]] virtual BigInt read(const Limb* row) const = 0;

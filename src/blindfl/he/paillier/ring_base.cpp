@@ -60,6 +60,33 @@ RingBase::RingBase(const BigInt& m, const Form& form)
   m.to_bytes(std::as_writable_bytes(std::span(m_words_)));
 }
 
+RingBase::~RingBase() = default;
+
+std::string_view RingBase::kernels() const {
+  return form_.kernels;
+}
+const BigInt& RingBase::modulus() const {
+  return m_;
+}
+std::size_t RingBase::stride() const {
+  return stride_;
+}
+std::size_t RingBase::lanes() const {
+  return form_.lanes;
+}
+const Limb* RingBase::one() const {
+  return constants_.data();
+}
+const Limb* RingBase::squared_radix() const {
+  return constants_.data() + stride_;
+}
+const Limb* RingBase::modulus_digit() const {
+  return constants_.data() + 2 * stride_;
+}
+Limb RingBase::negated_inverse() const {
+  return negated_inverse_;
+}
+
 void RingBase::copy_row(Limb* to, const Limb* from) const {
   if (to != from) std::memcpy(to, from, stride_ * sizeof(Limb));
 }

@@ -12,15 +12,17 @@ namespace blindfl::he::paillier {
 
 /// What all kernels share: numbers and bytes in and out, and what is done in which order.
 ///
-/// It is compiled for any processor, unlike the loops of kernels (ring_loops.h): what those files have in common with
-/// others, the linker may take from either.
+/// It is compiled for any processor, and with all its functions out of line, unlike the kernels' loops (ring_loops.h):
+/// of an inline function that two files have in common, the linker keeps the one or the other.
 class RingBase : public Ring {
  public:
-  [[nodiscard]] std::string_view kernels() const final { return form_.kernels; }
-  [[nodiscard]] const BigInt& modulus() const final { return m_; }
-  [[nodiscard]] std::size_t stride() const final { return stride_; }
-  [[nodiscard]] std::size_t lanes() const final { return form_.lanes; }
-  [[nodiscard]] const Limb* one() const final { return constants_.data(); }
+  ~RingBase() override;
+
+  [[nodiscard]] std::string_view kernels() const final;
+  [[nodiscard]] const BigInt& modulus() const final;
+  [[nodiscard]] std::size_t stride() const final;
+  [[nodiscard]] std::size_t lanes() const final;
+  [[nodiscard]] const Limb* one() const final;
 
   void multiply_chains(std::span<const Chain> chains) const final;
   void power(std::span<const Row> rows, const BigInt& exponent) const final;
@@ -43,11 +45,11 @@ class RingBase : public Ring {
   RingBase(const BigInt& m, const Form& form);
 
   /// The digit m.
-  [[nodiscard]] const Limb* modulus_digit() const { return constants_.data() + 2 * stride_; }
+  [[nodiscard]] const Limb* modulus_digit() const;
   /// -1/m modulo 2^64.
-  [[nodiscard]] Limb negated_inverse() const { return negated_inverse_; }
+  [[nodiscard]] Limb negated_inverse() const;
   /// R^2 modulo m^2 in plain digits: a product with it brings plain digits into Montgomery's form.
-  [[nodiscard]] const Limb* squared_radix() const { return constants_.data() + stride_; }
+  [[nodiscard]] const Limb* squared_radix() const;
 
   static constexpr int kWindowBits = 5;
 
@@ -70,13 +72,16 @@ class RingBase : public Ring {
   BigInt m_squared_;
   std::size_t stride_;
   Limb negated_inverse_;
-  AlignedVector<Limb> constants_;  // the rows of 1 and of R^2, the digit m
-  AlignedVector<Limb> m_words_;    // m in words of 64 bits
+  // m may be a secret prime.
+  AlignedSecret<Limb> constants_;  // the rows of 1 and of R^2, the digit m
+  AlignedSecret<Limb> m_words_;    // m in words of 64 bits
 };
+
+// For moduli of the sizes that `make_ring` lets through; null for others.
 
 /// Kernels for any processor, in GMP's arithmetic on limbs of 64 bits.
 [[nodiscard]] std::unique_ptr<const Ring> make_portable_ring(const BigInt& m);
-/// Kernels for AVX-512 with IFMA (52-bit multiply-add), 8 rows at once. Null where the processor has none.
+/// Kernels for AVX-512 with IFMA (52-bit multiply-add), 8 rows at once, and whether this processor can run them.
 [[nodiscard]] std::unique_ptr<const Ring> make_ifma_ring(const BigInt& m);
 [[nodiscard]] bool ifma_is_supported();
 

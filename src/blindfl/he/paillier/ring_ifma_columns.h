@@ -51,13 +51,14 @@ BLINDFL_INLINE Vector carry_of(Vector x) {
   return _mm512_srai_epi64(x, kLimbBits);
 }
 
+template <class Body, std::size_t... I>
+BLINDFL_INLINE void call_with(const Body& body, std::index_sequence<I...> /*constants*/) {
+  (body(std::integral_constant<std::size_t, I>{}), ...);
+}
 /// body(0), body(1), ... with constants, one after the other: in a loop, an array would go to memory, not to registers.
 template <std::size_t N, class Body>
 BLINDFL_INLINE void unrolled(const Body& body) {
-  [&]<std::size_t... I>(std::index_sequence<I...>) {
-    (body(std::integral_constant<std::size_t, I>{}), ...);
-  }
-  (std::make_index_sequence<N>{});
+  call_with(body, std::make_index_sequence<N>{});
 }
 
 /// Products of digits of `N` limbs, in tiles of `B` by `B` limbs whose columns stay in registers.

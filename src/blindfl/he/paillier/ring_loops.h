@@ -56,7 +56,7 @@ class RingOf final : public RingBase {
   }
 
   void square(std::span<const Row> rows, std::size_t times) const override {
-    for_each_group(rows, [&](Number& x) {
+    change(rows, [&](Number& x) {
       for (std::size_t i = 0; i < times; ++i) digits_.square(x, x);
     });
   }
@@ -99,22 +99,29 @@ class RingOf final : public RingBase {
     for (std::size_t i = 0; i < 2 * Digits::kLimbs; i += 8) __builtin_prefetch(row + i, 0, 2);
   }
 
-  template <class Body>
-  void for_each_group(std::span<const Row> rows, const Body& body) const {
-    for (std::size_t i = 0; i < rows.size(); i += kLanes) {
-      const Group group(rows.size(), i);
+  /// Loads the `from` of `kLanes` rows at a time, lets `body` change them, and stores them to their `to`.
+  template <class RowAt, class Body>
+  void change(std::size_t count, const RowAt& row_at, const Body& body) const {
+    for (std::size_t i = 0; i < count; i += kLanes) {
+      const Group group(count, i);
       const Limb* from[kLanes];
       Limb* to[kLanes];
       for (std::size_t l = 0; l < kLanes; ++l) {
-        from[l] = rows[group.entry(l)].from;
-        to[l] = rows[group.entry(l)].to;
-        prefetch(rows[group.next(l)].from);
+        const Row row = row_at(group.entry(l));
+        from[l] = row.from;
+        to[l] = row.to;
+        prefetch(row_at(group.next(l)).from);
       }
       Number x;
       digits_.load(x, from);
       body(x);
       digits_.store(to, group.count, x);
     }
+  }
+  template <class Body>
+  void change(std::span<const Row> rows, const Body& body) const {
+    change(
+        rows.size(), [&](std::size_t i) { return rows[i]; }, body);
   }
 
   void multiply_sorted(std::span<const Chain> chains) const override {
@@ -152,7 +159,7 @@ class RingOf final : public RingBase {
     AlignedSecret<Number> table(kEntries);
     AlignedSecret<Number> selected(Digits::kSelected);
     digits_.broadcast(table[0], one());
-    for_each_group(rows, [&](Number& x) {
+    change(rows, [&](Number& x) {
       table[1] = x;
       for (std::size_t i = 2; i < kEntries; ++i) {
         if (i % 2 == 0) {
@@ -180,32 +187,16 @@ class RingOf final : public RingBase {
     Digits::select(to, table.data(), table.size(), indices);
   }
 
-  /// Contiguous rows, from and to.
-  template <class Body>
-  void for_each_lanes(Limb* to, const Limb* from, std::size_t count, const Body& body) const {
-    for (std::size_t i = 0; i < count; i += kLanes) {
-      const Group group(count, i);
-      const Limb* from_rows[kLanes];
-      Limb* to_rows[kLanes];
-      for (std::size_t l = 0; l < kLanes; ++l) {
-        from_rows[l] = from + group.entry(l) * stride();
-        to_rows[l] = to + group.entry(l) * stride();
-      }
-      Number x;
-      digits_.load(x, from_rows);
-      body(x);
-      digits_.store(to_rows, group.count, x);
-    }
-  }
-
   void enter(Limb* rows, std::size_t count) const override {
     Number by;
     digits_.broadcast(by, squared_radix());
-    for_each_lanes(rows, rows, count, [&](Number& x) { digits_.multiply(x, x, by); });
+    const auto row_at = [&](std::size_t i) { return Row{rows + i * stride(), rows + i * stride()}; };
+    change(count, row_at, [&](Number& x) { digits_.multiply(x, x, by); });
   }
 
   void leave(Limb* to, const Limb* rows, std::size_t count) const override {
-    for_each_lanes(to, rows, count, [&](Number& x) { digits_.leave(x); });
+    const auto row_at = [&](std::size_t i) { return Row{to + i * stride(), rows + i * stride()}; };
+    change(count, row_at, [&](Number& x) { digits_.leave(x); });
   }
 
   Digits digits_;

@@ -1,7 +1,7 @@
 #include "blindfl/he/paillier/scalar_products.h"
 
 #include <algorithm>
-#include <limits>
+#include <bit>
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/paillier/bucket_products.h"
@@ -13,7 +13,7 @@ namespace blindfl::he::paillier {
 
 namespace {
 
-constexpr std::uint64_t kExponentBound = std::uint64_t{1} << 62;
+constexpr std::uint64_t kLargestExponent = std::uint64_t{1} << 62;
 
 void check(const Scalars& scalars) {
   const auto& starts = scalars.row_starts;
@@ -22,7 +22,7 @@ void check(const Scalars& scalars) {
                            "scalars: rows that are none");
   for (const auto& [base, exponent] : scalars.entries) {
     require<InvalidArgument>(base < scalars.bases, "scalars: an entry of base ", base, " of ", scalars.bases);
-    require<InvalidArgument>(magnitude(exponent) < kExponentBound, "scalars: an exponent of more than 62 bits");
+    require<InvalidArgument>(magnitude(exponent) <= kLargestExponent, "scalars: an exponent beyond 2^62");
   }
 }
 
@@ -62,22 +62,23 @@ Compact compact(const Scalars& scalars) {
   return result;
 }
 
-/// The best of the ways with tables.
+/// The best of the ways with tables. Ways that cannot pay are not tried, for counting takes time as well.
 ScalarChoice choose_tables(const Scalars& scalars, std::size_t groups, bool powers_of_two) {
-  ScalarChoice best;
-  bool first = true;
-  for (const bool balanced : {false, true}) {
-    if (balanced && powers_of_two) continue;  // their only digit is 1 in any case
-    for (const bool inverses : {false, true}) {
-      ScalarChoice tried;
-      tried.size = powers_of_two ? 1 : 8;
-      tried.balanced = balanced;
-      tried.inverses = inverses;
-      const ScalarChoice counted = TablePlan(scalars, groups, tried).choice();
-      if (first || counted.cost() < best.cost()) best = counted;
-      first = false;
-      if (!inverses && !counted.inversion) break;  // no negative digit: inverses change nothing
-    }
+  const auto count = [&](bool balanced, bool inverses, bool combs) {
+    return TablePlan(scalars, groups, {ScalarMethod::kTables, combs ? 6 : 8, balanced, combs, inverses}).choice();
+  };
+  const auto better = [](const ScalarChoice& a, const ScalarChoice& b) { return b.cost() < a.cost() ? b : a; };
+  ScalarChoice best = count(false, false, false);
+  const bool signs = best.inversion;
+  if (signs) best = better(best, count(false, true, false));
+  if (powers_of_two) return best;  // their only digit is 1 in any case
+  if (best.squarings > best.products / 4 && scalars.entries.size() > 4 * scalars.bases) {
+    best = better(best, count(false, false, true));
+    if (signs) best = better(best, count(false, true, true));
+  }
+  if (!best.combs && scalars.entries.size() > 2 * scalars.bases) {
+    if (!signs || !best.inverses) best = better(best, count(true, false, false));
+    if (!signs || best.inverses) best = better(best, count(true, true, false));
   }
   return best;
 }
@@ -86,11 +87,12 @@ ScalarChoice choose_for(const Scalars& scalars, std::size_t groups) {
   const bool powers_of_two = std::ranges::all_of(
       scalars.entries, [](const auto& entry) { return std::has_single_bit(magnitude(entry.exponent)); });
   ScalarChoice best = choose_tables(scalars, groups, powers_of_two);
-  if (powers_of_two) return best;  // one product for an entry: nothing takes less
-  for (const ScalarChoice& other :
-       {estimate_buckets(scalars, BucketPlan(scalars), groups), estimate_chains(scalars, groups)}) {
-    if (other.cost() < best.cost()) best = other;
-  }
+  const auto prefer = [&](const ScalarChoice& other, double margin) {
+    if (other.cost() < margin * best.cost()) best = other;
+  };
+  // Buckets move more memory for each product.
+  prefer(choose_buckets(scalars, groups), powers_of_two ? 0.9 : 1);
+  if (!powers_of_two) prefer(estimate_chains(scalars, groups), 1);
   return best;
 }
 
@@ -98,6 +100,7 @@ void run(const ScalarTask& task, const ScalarChoice& choice) {
   switch (choice.method) {
     case ScalarMethod::kTables:
       require<InvalidArgument>(choice.size >= 1 && choice.size <= 8, "scalars: windows of ", choice.size, " bits");
+      require<InvalidArgument>(!choice.combs || !choice.balanced, "scalars: combs of balanced digits");
       return multiply_by_tables(task, TablePlan(task.scalars, task.groups, choice));
     case ScalarMethod::kBuckets:
       require<InvalidArgument>(choice.size >= 1 && choice.size <= 12, "scalars: groups of ", choice.size, " rows");

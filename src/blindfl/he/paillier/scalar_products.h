@@ -20,7 +20,7 @@ namespace blindfl::he::paillier {
 struct Scalars {
   struct Entry {
     std::uint32_t base;
-    std::int64_t exponent;  ///< of a magnitude below 2^62
+    std::int64_t exponent;  ///< of a magnitude of at most 2^62
   };
   std::vector<std::size_t> row_starts;  ///< rows + 1 of them: where in `entries` a row begins
   std::vector<Entry> entries;
@@ -45,6 +45,9 @@ struct ScalarChoice {
   int size = 8;
   /// kTables: windows have digits of both signs, which are fewer, whatever the sign of the exponents.
   bool balanced = false;
+  /// kTables: all powers instead of the odd ones, for each window of the exponents, so that rows have nothing to
+  /// square: for rows too short to share squarings. Not for balanced digits.
+  bool combs = false;
   /// kTables: negative digits take powers of the base's inverse, instead of a second product to divide by.
   bool inverses = false;
 

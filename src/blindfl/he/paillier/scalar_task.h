@@ -12,7 +12,8 @@
 
 namespace blindfl::he::paillier {
 
-/// What `multiply_scalars` was asked for, with no zeros among the exponents and no base that has no entry.
+/// What `multiply_scalars` was asked for, but with no zeros among the exponents and no base that has no entry: plans
+/// and methods count on that.
 struct ScalarTask {
   const Ring& ring;
   const Scalars& scalars;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "blindfl/he/paillier/power_tables.h"
 #include "blindfl/he/paillier/row_products.h"
 
 namespace blindfl::he::paillier {
@@ -13,91 +14,6 @@ namespace {
 constexpr std::size_t kMostPowers = std::size_t{1} << 17;
 /// Outputs that are worked on together: enough to fill the lanes, few enough for the caches.
 constexpr std::size_t kOutputsTogether = 128;
-constexpr std::size_t kTablesTogether = 64;
-
-/// Tables of all bases for some groups of ciphertexts.
-class Tables {
- public:
-  Tables(const ScalarTask& task, const TablePlan& plan, std::size_t first_group, std::size_t groups);
-
-  [[nodiscard]] const Limb* const* of_group(std::size_t group) const { return powers_.data() + group * plan_.powers(); }
-
- private:
-  void invert_bases();
-  void build(std::size_t begin, std::size_t end);
-
-  const ScalarTask& task_;
-  const TablePlan& plan_;
-  std::size_t first_group_;
-  std::size_t groups_;  // counted from the first
-  Rows rows_;
-  std::vector<const Limb*> powers_;
-};
-
-Tables::Tables(const ScalarTask& task, const TablePlan& plan, std::size_t first_group, std::size_t groups)
-    : task_(task),
-      plan_(plan),
-      first_group_(first_group),
-      groups_(groups),
-      rows_(task.ring, groups * plan.powers()),
-      powers_(groups * plan.powers()) {
-  for (std::size_t i = 0; i < powers_.size(); ++i) powers_[i] = rows_[i];
-  for (std::size_t group = 0; group < groups; ++group) {
-    for (const auto& table : plan.tables()) {
-      // The base itself stays where it is.
-      if (!table.inverse) powers_[group * plan.powers() + table.first] = task.base(table.base, first_group + group);
-    }
-  }
-  invert_bases();
-  const std::size_t pieces = (groups * plan.tables().size() + kTablesTogether - 1) / kTablesTogether;
-  task.pool.parallel_for(pieces, 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t piece = begin; piece < end; ++piece) {
-      build(piece * kTablesTogether, std::min((piece + 1) * kTablesTogether, groups * plan.tables().size()));
-    }
-  });
-}
-
-void Tables::invert_bases() {
-  std::vector<Reciprocal> reciprocals;
-  for (std::size_t group = 0; group < groups_; ++group) {
-    for (const auto& table : plan_.tables()) {
-      if (!table.inverse) continue;
-      reciprocals.push_back(
-          {rows_[group * plan_.powers() + table.first], task_.base(table.base, first_group_ + group)});
-    }
-  }
-  invert_rows(task_.ring, reciprocals, task_.pool);
-}
-
-/// Fills tables [begin, end), counted over groups, side by side: squares first, then power after power.
-void Tables::build(std::size_t begin, std::size_t end) {
-  struct Growing {
-    std::size_t next;
-    std::size_t end;
-    const Limb* square;
-  };
-  Rows squares(task_.ring, end - begin);
-  std::vector<Growing> growing;
-  std::vector<Ring::Row> to_square;
-  for (std::size_t i = begin; i < end; ++i) {
-    const auto& table = plan_.tables()[i % plan_.tables().size()];
-    if (table.powers == 1) continue;
-    const std::size_t first = i / plan_.tables().size() * plan_.powers() + table.first;
-    growing.push_back({first + 1, first + table.powers, squares[i - begin]});
-    to_square.push_back({squares[i - begin], powers_[first]});
-  }
-  task_.ring.square(to_square, 1);
-  std::vector<Ring::Product> products;
-  while (!growing.empty()) {
-    products.clear();
-    for (auto& table : growing) {
-      products.push_back({rows_[table.next], powers_[table.next - 1], table.square});
-      ++table.next;
-    }
-    task_.ring.multiply(products);
-    std::erase_if(growing, [](const Growing& table) { return table.next == table.end; });
-  }
-}
 
 /// Works through some outputs, position after position. Kept from one block of outputs to the next for its memory.
 class Horner {
@@ -115,7 +31,7 @@ class Horner {
     levels_[static_cast<std::size_t>(part)][static_cast<std::size_t>(position)].push_back({accumulator, factor});
   }
   void run() {
-    int above = 0;
+    int above = kDigitPositions;  // where nothing has started yet
     for (int position = kDigitPositions - 1; position >= 0; --position) {
       const auto p = static_cast<std::size_t>(position);
       if (levels_[0][p].empty() && levels_[1][p].empty()) continue;
@@ -237,7 +153,7 @@ class TableProducts {
   const TablePlan& plan_;
   std::size_t first_group_;
   std::size_t outputs_;  ///< of these groups, group after group
-  Tables tables_;
+  PowerTables tables_;
   Rows divisors_;
 };
 

@@ -1,0 +1,370 @@
+// The contract of docs/protocols.md for updates under encryption, value by value: what A receives it cannot open, and
+// what B opens is masked, in every slot. The same checks are shown to fail when the masks are left out.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <set>
+
+#include "blindfl/base/error.h"
+#include "he/paillier/tensor_lab.h"
+#include "protocol/encrypted_fixture.h"
+#include "testing/uniformity.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using he::paillier::BigInt;
+using he::paillier::CryptoTensor;
+using he::paillier::Integers;
+using he::paillier::PaillierKeyOwner;
+using he::paillier::PaillierMultiplier;
+using he::paillier::ReplyLayout;
+using he::paillier::SecretKey;
+using net::Direction;
+using net::Step;
+
+constexpr std::size_t kInA = 8;
+constexpr std::size_t kOut = 31;
+constexpr std::size_t kBatch = 64;
+
+/// Values that B opens, and what they hide.
+struct View {
+  int mask_bits = 0;
+  Integers opened;
+  Integers secret;
+
+  /// Uniform below 2^mask_bits, and independent of the secret: subtracting it leaves something uniform too.
+  [[nodiscard]] bool hides_the_secret() const {
+    Integers rest;
+    for (std::size_t i = 0; i < opened.size(); ++i) rest.push_back(opened[i] - secret[i]);
+    return look_uniform(opened) && look_uniform(rest);
+  }
+
+ private:
+  [[nodiscard]] bool look_uniform(const Integers& values) const {
+    for (const int from : {0, mask_bits - 64}) {
+      std::vector<std::uint64_t> bits;
+      for (const BigInt& v : values) {
+        BigInt shifted;
+        mpz_fdiv_q_2exp(shifted, v, static_cast<mp_bitcnt_t>(from));
+        bits.push_back(low64(he::paillier::low128(shifted)));
+      }
+      if (!testing::looks_uniform<std::uint64_t>(bits)) return false;
+    }
+    return true;
+  }
+};
+
+/// `x m` in integers.
+Integers plain_product(const IntMatrix& x, const Integers& m, std::size_t cols) {
+  Integers result(x.rows() * cols);
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    x.for_each_in_row(r, [&](std::size_t k, std::int64_t v) {
+      for (std::size_t c = 0; c < cols; ++c) result[r * cols + c] = result[r * cols + c] + BigInt(v) * m[k * cols + c];
+    });
+  }
+  return result;
+}
+
+const SecretKey& key_of(Session& session) {
+  return dynamic_cast<const PaillierKeyOwner&>(session.key_owner()).secret_key();
+}
+
+MatMulSpec make_spec(double momentum) {
+  MatMulSpec spec = small_spec(kInA, 6, kOut, kBatch);
+  spec.derivative = {.scale = 32, .largest = 4.0, .clip = false};
+  spec.update = Update::kEncrypted;
+  spec.sgd = {.learning_rate = 0.1, .momentum = momentum, .steps = 50};
+  return spec;
+}
+
+class EncryptedContract : public ::testing::Test {
+ protected:
+  explicit EncryptedContract(double momentum = 0.0, bool masks = true)
+      : spec_(make_spec(momentum)),
+        pair_(*scheme_, spec_),
+        params_(pair_.a.params(), he::paillier::InsecureParams::make()),
+        lab_(key_of(pair_.parties.session(Party::kB))) {
+    const auto& multiplier =
+        dynamic_cast<const PaillierMultiplier&>(pair_.parties.session(Party::kA).peer_multiplier());
+    he::paillier::HidingProbe::switch_hiding(multiplier.randomizers(), /*fresh=*/true, masks);
+  }
+
+  /// Passes forward and back. Half of A's rows have no features: they must be hidden like any other.
+  void run_passes() {
+    x_a_ = random_features(spec_.features_a, IntMatrix::Kind::kCsr, kBatch, kInA, random_);
+    std::vector<std::uint32_t> half(kBatch / 2);
+    for (std::uint32_t i = 0; i < kBatch / 2; ++i) half[i] = i;
+    x_a_ = x_a_.select_rows(half, kBatch);
+    x_b_ = random_features(spec_.features_b, IntMatrix::Kind::kCsr, kBatch, 6, random_);
+    derivative_ = random_derivative(spec_, random_);
+    outputs_ = pair_.forward(x_a_, x_b_);
+    pair_.parties.run(
+        [&](Session& s) { (void)open_output(s, pair_.a.layer(), round_output(outputs_.first, spec_.output_scale)); },
+        [&](Session& s) { z_ = open_output(s, pair_.b.layer(), round_output(outputs_.second, spec_.output_scale)); });
+    (void)pair_.backward(x_a_, x_b_, derivative_);
+  }
+  void step() {
+    pair_.a.holder()->step();
+    pair_.b.owner()->step();
+    pair_.b.row_update()->step();
+  }
+  void run_steps(int count) {
+    for (int i = 0; i < count; ++i) {
+      run_passes();
+      step();
+    }
+  }
+
+  /// All messages of a step that `party` received.
+  [[nodiscard]] std::vector<Bytes> received(Party party, Step step) const {
+    std::vector<Bytes> all;
+    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+      if (m.direction == Direction::kReceived && m.message.step == step) all.push_back(m.payload);
+    }
+    EXPECT_FALSE(all.empty()) << "no such message";
+    return all;
+  }
+  [[nodiscard]] std::vector<Step> steps_received(Party party) const {
+    std::vector<Step> steps;
+    for (const auto& [step, traffic] : pair_.parties.recording(party).received()) steps.push_back(step);
+    return steps;
+  }
+  [[nodiscard]] std::vector<Bytes> ciphertexts(const Bytes& payload) const {
+    const std::size_t size = lab_.ring().row_bytes();
+    std::vector<Bytes> all;
+    for (auto at = payload.begin(); at < payload.end(); at += static_cast<std::ptrdiff_t>(size)) {
+      all.emplace_back(at, at + static_cast<std::ptrdiff_t>(size));
+    }
+    return all;
+  }
+
+  /// What B opens of two more steps, of each of the sums that travel.
+  struct PartView {
+    View with_features;
+    View without_features;
+  };
+  [[nodiscard]] std::vector<PartView> views_of_b() {
+    const ReplyLayout layout = params_.reply(kBatch);
+    std::vector<PartView> views(params_.parts(), {{layout.mask_bits, {}, {}}, {layout.mask_bits, {}, {}}});
+    for (int i = 0; i < 2; ++i) {
+      run_passes();
+      const CryptoTensor* sources[] = {&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
+                                       &pair_.a.holder()->window(true)};
+      const Bytes payload = received(Party::kB, Step::kForwardProduct).back();
+      BufferSource in(payload);
+      ThreadPool pool;
+      const Integers opened = open_masked(layout, lab_.key(), in, pool);
+      for (std::size_t part = 0; part < views.size(); ++part) {
+        const Integers product = plain_product(x_a_, lab_.decrypt(*sources[part]), kOut);
+        for (std::size_t k = 0; k < product.size(); ++k) {
+          View& view = k < product.size() / 2 ? views[part].with_features : views[part].without_features;
+          view.opened.push_back(opened[part * product.size() + k]);
+          view.secret.push_back(product[k]);
+        }
+      }
+      step();
+    }
+    return views;
+  }
+
+  std::unique_ptr<he::Scheme> scheme_ = testing::make_scheme("paillier");
+  SeededRandom random_{1};
+  MatMulSpec spec_;
+  MatMulPair pair_;
+  EncryptedUpdateParams params_;
+  he::paillier::testing::TensorLab lab_;
+  IntMatrix x_a_;
+  IntMatrix x_b_;
+  Derivative derivative_;
+  std::pair<OutputShare, OutputShare> outputs_;
+  std::optional<std::vector<double>> z_;
+};
+
+class EncryptedContractWithoutMasks : public EncryptedContract {
+ protected:
+  EncryptedContractWithoutMasks() : EncryptedContract(0.0, /*masks=*/false) {}
+};
+
+/// A window of three steps: after four, a row has a current and a previous one.
+class EncryptedContractWithMomentum : public EncryptedContract {
+ protected:
+  explicit EncryptedContractWithMomentum(bool masks = true) : EncryptedContract(0.0001, masks) { run_steps(4); }
+};
+
+class EncryptedContractWithMomentumWithoutMasks : public EncryptedContractWithMomentum {
+ protected:
+  EncryptedContractWithMomentumWithoutMasks() : EncryptedContractWithMomentum(/*masks=*/false) {}
+};
+
+TEST_F(EncryptedContract, BOpensTheProductOfAsFeaturesOnlyMaskedAlsoOfRowsWithoutFeatures) {
+  run_steps(1);
+  const PartView view = views_of_b().front();
+  EXPECT_TRUE(view.with_features.hides_the_secret());
+  EXPECT_TRUE(view.without_features.hides_the_secret());
+}
+TEST_F(EncryptedContractWithoutMasks, IsSeenInTheProductOfAsFeatures) {
+  run_steps(1);
+  const PartView view = views_of_b().front();
+  EXPECT_FALSE(view.with_features.hides_the_secret());
+  EXPECT_FALSE(view.without_features.hides_the_secret());
+}
+
+TEST_F(EncryptedContractWithMomentum, BOpensTheSumAndBothWindowsOnlyMasked) {
+  ASSERT_EQ(params_.parts(), 3U);
+  const std::vector<PartView> views = views_of_b();
+  for (std::size_t part = 0; part < 3; ++part) {
+    SCOPED_TRACE(part);
+    EXPECT_TRUE(views[part].with_features.hides_the_secret());
+    EXPECT_TRUE(views[part].without_features.hides_the_secret());
+    const Integers& secret = views[part].with_features.secret;
+    EXPECT_TRUE(std::ranges::any_of(secret, [](const BigInt& v) { return v.sign() != 0; })) << "nothing to hide";
+  }
+}
+TEST_F(EncryptedContractWithMomentumWithoutMasks, IsSeenInEveryPart) {
+  for (const PartView& view : views_of_b()) EXPECT_FALSE(view.with_features.hides_the_secret());
+}
+
+/// Slots of B's replies that stand for no value.
+std::vector<std::uint64_t> unused_slots(const he::paillier::testing::TensorLab& lab, const ReplyLayout& layout,
+                                        const Bytes& message) {
+  Integers plaintexts(layout.ciphertexts());
+  lab.key().decrypt(message, plaintexts);
+  const std::size_t used = layout.rows_per_ciphertext * layout.cols_per_group;
+  std::vector<std::uint64_t> values;
+  for (std::size_t i = 0; i < plaintexts.size(); ++i) {
+    Integers slots(used);
+    EXPECT_TRUE(layout.slots.unpack(plaintexts[i], slots));
+    for (std::size_t s = 0; s < used; ++s) {
+      const std::size_t row = i / layout.groups * layout.rows_per_ciphertext + s / layout.cols_per_group;
+      const std::size_t col = i % layout.groups * layout.cols_per_group + s % layout.cols_per_group;
+      if (row < layout.rows && col < layout.cols) continue;
+      BigInt top;
+      mpz_fdiv_q_2exp(top, slots[s], static_cast<mp_bitcnt_t>(layout.mask_bits - 64));
+      values.push_back(low64(he::paillier::low128(top)));
+    }
+  }
+  return values;
+}
+
+TEST_F(EncryptedContract, SlotsWithoutAValueAreMaskedToo) {
+  run_steps(1);
+  std::vector<std::uint64_t> values;
+  for (int i = 0; values.size() < 1280; ++i) {
+    ASSERT_LT(i, 40) << "no slot without a value";
+    (void)pair_.forward(x_a_, x_b_);
+    const auto more = unused_slots(lab_, params_.reply(kBatch), received(Party::kB, Step::kForwardProduct).back());
+    values.insert(values.end(), more.begin(), more.end());
+  }
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(values));
+}
+
+TEST_F(EncryptedContract, AReceivesDerivativesThatOnlyBsKeyOpens) {
+  run_passes();
+  // Besides what greets and the product under its own key, A receives derivatives and nothing else; no operand, because
+  // what A multiplies with never leaves A.
+  EXPECT_EQ(steps_received(Party::kA), (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello,
+                                                    Step::kForwardProduct, Step::kDerivativeOperand}));
+  const SecretKey& key_of_a = key_of(pair_.parties.session(Party::kA));
+  const he::paillier::CryptoShape shape = params_.derivative(kBatch, false);
+  const std::vector<std::int64_t> dz = derivative_.values->to_dense();
+  const auto all = ciphertexts(received(Party::kA, Step::kDerivativeOperand).back());
+  ASSERT_EQ(all.size(), kBatch * shape.groups());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const std::size_t first = i % shape.groups() * shape.cols_per_group();
+    Integers values(std::min(shape.cols_per_group(), kOut - first));
+    ASSERT_TRUE(shape.slots.unpack(lab_.decrypt(lab_.from_wire(all[i])), values));
+    for (std::size_t c = 0; c < values.size(); ++c) {
+      const double expected =
+          -0.1 / kBatch * std::ldexp(static_cast<double>(dz[i / shape.groups() * kOut + first + c]), -32);
+      EXPECT_NEAR(std::ldexp(mpz_get_d(values[c]), -shape.scale), expected, 1e-9);
+    }
+    // Under A's own key it is no ciphertext, or one of no such numbers.
+    Integers plaintext(1);
+    bool opens = true;
+    try {
+      key_of_a.decrypt(all[i], plaintext);
+      opens = shape.slots.unpack(plaintext[0], values);
+    } catch (const ProtocolError&) {
+      opens = false;
+    }
+    EXPECT_FALSE(opens);
+  }
+}
+
+TEST_F(EncryptedContract, AReceivesTheSameDerivativeInOtherCiphertextsEachTime) {
+  run_passes();
+  (void)pair_.backward(x_a_, x_b_, derivative_);
+  const std::vector<Bytes> messages = received(Party::kA, Step::kDerivativeOperand);
+  ASSERT_EQ(messages.size(), 2U);
+  std::set<BigInt> different;
+  std::set<BigInt> randomness;
+  std::vector<Integers> plaintexts;
+  for (const Bytes& message : messages) {
+    const auto all = ciphertexts(message);
+    for (const Bytes& c : all) different.insert(lab_.from_wire(c));
+    for (const BigInt& r : lab_.randomness(ByteView(message))) randomness.insert(r);
+    plaintexts.emplace_back(all.size());
+    lab_.key().decrypt(message, plaintexts.back());
+  }
+  EXPECT_EQ(plaintexts[0], plaintexts[1]);
+  EXPECT_EQ(different.size(), 2 * plaintexts[0].size());
+  EXPECT_EQ(randomness.size(), different.size());
+}
+
+TEST_F(EncryptedContract, BReceivesOnlyWhatTheContractAllowsAndFreshEachTime) {
+  run_passes();
+  const IntMatrix x_a = x_a_;
+  (void)pair_.forward(x_a, x_b_);
+  EXPECT_EQ(steps_received(Party::kB), (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello,
+                                                    Step::kForwardOperand, Step::kForwardProduct, Step::kOutputShare}));
+  std::set<BigInt> randomness;
+  std::size_t count = 0;
+  for (const Bytes& message : received(Party::kB, Step::kForwardProduct)) {
+    for (const BigInt& r : lab_.randomness(ByteView(message))) {
+      randomness.insert(r);
+      ++count;
+    }
+  }
+  EXPECT_EQ(count, 2 * params_.reply(kBatch).ciphertexts());
+  EXPECT_EQ(randomness.size(), count) << "the same features twice, and even so nothing repeats";
+}
+
+std::vector<std::uint64_t> output_shares(const Bytes& payload) {
+  std::vector<std::uint64_t> values(payload.size() / sizeof(std::uint64_t));
+  std::memcpy(values.data(), payload.data(), payload.size());
+  return values;
+}
+
+TEST_F(EncryptedContract, BReceivesARandomShareOfZWhichOnlyWithItsOwnMakesZ) {
+  run_steps(2);
+  const auto shares = output_shares(received(Party::kB, Step::kOutputShare).back());
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
+  const ShareMatrix own = round_output(outputs_.second, spec_.output_scale).share;
+  std::vector<std::uint64_t> own_shares;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    own_shares.push_back(low64(own.values()[i]));
+    const auto sum = static_cast<std::int64_t>(shares[i] + own_shares.back());
+    EXPECT_EQ(std::ldexp(static_cast<double>(sum), -spec_.output_scale), (*z_)[i]);
+  }
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(own_shares));
+}
+
+TEST_F(EncryptedContract, PiecesThatShouldNotChangeDoNotAndNobodyHoldsALearntWeight) {
+  const ShareMatrix u_a = pair_.a.weight(Party::kA).piece;
+  const ShareMatrix v_b = pair_.a.weight(Party::kB).piece;
+  const ShareMatrix u_b = pair_.b.weight(Party::kB).piece;
+  run_steps(3);
+  EXPECT_EQ(pair_.a.weight(Party::kA).piece, u_a);
+  EXPECT_EQ(pair_.a.weight(Party::kB).piece, v_b);
+  EXPECT_NE(pair_.b.weight(Party::kB).piece, u_b);
+  EXPECT_EQ(pair_.b.weight(Party::kA).piece.rows(), 0U) << "B has no piece of A's weights";
+  // V_B travels once, for it never changes.
+  EXPECT_EQ(received(Party::kB, Step::kForwardOperand).size(), 1U);
+}
+
+}  // namespace
+}  // namespace blindfl::protocol
