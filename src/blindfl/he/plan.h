@@ -24,6 +24,15 @@ struct ProductSpec {
   [[nodiscard]] std::string describe() const;
 };
 
+/// Seconds that the steps of a product take on one core, as its scheme expects. From constants and not from the machine
+/// at hand, so that both parties expect the same; how far they are off stands in docs/planner.md.
+struct ProductTimes {
+  double encrypt = 0;   ///< the key's owner
+  double load = 0;      ///< the multiplier
+  double multiply = 0;  ///< the multiplier, what it prepares while it waits included
+  double open = 0;      ///< the key's owner
+};
+
 /// How one scheme carries out one product. Both parties make it from the same spec and get the same plan, so each knows
 /// the exact size of every message before it arrives.
 class Plan {
@@ -40,6 +49,11 @@ class Plan {
   [[nodiscard]] virtual std::uint64_t reply_bytes() const = 0;
   /// Names the arrangement of the encrypted matrix: an operand made for one plan serves every plan with the same name.
   [[nodiscard]] virtual std::string operand_layout() const = 0;
+
+  /// Of a product whose X has `nonzeros` values that are not 0, anywhere in it.
+  [[nodiscard]] virtual ProductTimes times(double nonzeros) const = 0;
+  /// Bytes of memory that the multiplier keeps an encrypted matrix in.
+  [[nodiscard]] virtual std::uint64_t operand_memory() const = 0;
 
  protected:
   explicit Plan(const ProductSpec& spec) : spec_(spec) {}

@@ -98,6 +98,12 @@ Settings Session::scheme_settings() const {
   return settings;
 }
 
+std::vector<const he::Scheme*> Session::schemes() const {
+  std::vector<const he::Scheme*> schemes;
+  for (const SchemeKeys& keys : keys_) schemes.push_back(&keys.scheme);
+  return schemes;
+}
+
 std::size_t Session::index_of(std::string_view scheme_name) const {
   if (scheme_name.empty()) return 0;
   std::string names;

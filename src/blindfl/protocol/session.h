@@ -68,6 +68,9 @@ class Session {
   /// none.
   [[nodiscard]] const he::Scheme& scheme(std::string_view name) const { return keys_[index_of(name)].scheme; }
 
+  /// All schemes, the default first.
+  [[nodiscard]] std::vector<const he::Scheme*> schemes() const;
+
   /// Those of the default scheme. Like all keys, they stay where they are until the session ends.
   [[nodiscard]] const SchemeKeys& keys() const { return keys_.front(); }
   /// Those of the scheme of that name; without a name, of the default. Both parties must call it at the same point: the

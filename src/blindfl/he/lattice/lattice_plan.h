@@ -44,7 +44,11 @@ class LatticePlan final : public Plan {
   };
 
   LatticePlan(const Params& params, const ProductSpec& spec)
-      : Plan(spec), tiling_(choose_tiling(params, spec)), layout_(tiling_.operand_layout()) {
+      : Plan(spec),
+        tiling_(choose_tiling(params, spec)),
+        layout_(tiling_.operand_layout()),
+        degree_(params.degree()),
+        moduli_(params.moduli().size()) {
     for (const Modulus& m : params.moduli()) {
       word_offsets_.push_back(operand_tile_ / 8);
       operand_tile_ += packed_bytes(params.degree(), m.bits());
@@ -92,10 +96,14 @@ class LatticePlan final : public Plan {
     return order;
   }
   [[nodiscard]] std::string operand_layout() const override { return layout_; }
+  [[nodiscard]] ProductTimes times(double nonzeros) const override;
+  [[nodiscard]] std::uint64_t operand_memory() const override;
 
  private:
   Tiling tiling_;
   std::string layout_;
+  std::size_t degree_;
+  std::size_t moduli_;
   std::vector<std::size_t> word_offsets_;
   std::uint64_t operand_tile_ = 0;
   std::uint64_t reply_tile_ = 0;

@@ -2,6 +2,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
+#include "blindfl/he/paillier/expected_times.h"
 
 namespace blindfl::he::paillier {
 
@@ -23,7 +24,7 @@ ReplyLayout make_reply(const Params& params, const ProductSpec& spec) {
 }  // namespace
 
 PaillierPlan::PaillierPlan(const Params& params, const ProductSpec& spec)
-    : Plan(spec), ciphertext_bytes_(params.ciphertext_bytes()), reply_(make_reply(params, spec)) {
+    : Plan(spec), params_(params), reply_(make_reply(params, spec)) {
   operand_ = {spec.inner, spec.cols, reply_.slots, spec.right_scale, spec.right_bits - 1};
   // Slots follow from the bounds: plans that agree in them can share an operand.
   layout_ = "paillier " + std::to_string(spec.inner) + "x" + std::to_string(spec.cols) + " slots of " +
@@ -31,11 +32,25 @@ PaillierPlan::PaillierPlan(const Params& params, const ProductSpec& spec)
 }
 
 std::uint64_t PaillierPlan::operand_bytes() const {
-  return kIdBytes + static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * ciphertext_bytes_;
+  return kIdBytes + static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * params_.ciphertext_bytes();
 }
 
 std::uint64_t PaillierPlan::reply_bytes() const {
-  return kIdBytes + static_cast<std::uint64_t>(reply_.ciphertexts()) * ciphertext_bytes_;
+  return kIdBytes + static_cast<std::uint64_t>(reply_.ciphertexts()) * params_.ciphertext_bytes();
+}
+
+ProductTimes PaillierPlan::times(double nonzeros) const {
+  const ExpectedTimes expected(params_);
+  const std::size_t ciphertexts = operand_.rows * operand_.groups();
+  return {.encrypt = expected.encrypt(ciphertexts),
+          .load = expected.load(ciphertexts),
+          .multiply = expected.multiply(spec().rows, spec().inner, operand_.groups(), nonzeros, spec().left_bound) +
+                      expected.write_masked(reply_),
+          .open = expected.open_masked(reply_)};
+}
+
+std::uint64_t PaillierPlan::operand_memory() const {
+  return static_cast<std::uint64_t>(operand_.rows) * operand_.groups() * ExpectedTimes(params_).row_memory();
 }
 
 }  // namespace blindfl::he::paillier

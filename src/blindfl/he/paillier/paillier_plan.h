@@ -20,12 +20,14 @@ class PaillierPlan final : public Plan {
   [[nodiscard]] std::uint64_t operand_bytes() const override;
   [[nodiscard]] std::uint64_t reply_bytes() const override;
   [[nodiscard]] std::string operand_layout() const override { return layout_; }
+  [[nodiscard]] ProductTimes times(double nonzeros) const override;
+  [[nodiscard]] std::uint64_t operand_memory() const override;
 
   [[nodiscard]] const CryptoShape& operand() const { return operand_; }
   [[nodiscard]] const ReplyLayout& reply() const { return reply_; }
 
  private:
-  std::size_t ciphertext_bytes_;
+  Params params_;
   ReplyLayout reply_;
   CryptoShape operand_;
   std::string layout_;

@@ -32,6 +32,8 @@ class PlainPlan final : public Plan {
     name << "plain " << spec().inner << " x " << spec().cols;
     return name.str();
   }
+  [[nodiscard]] ProductTimes times(double /*nonzeros*/) const override { return {}; }  // next to nothing
+  [[nodiscard]] std::uint64_t operand_memory() const override { return operand_bytes(); }
 };
 
 void write_values(ByteSink& out, UInt128 key_id, const ShareMatrix& m) {

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/protocol/layer_cost.h"
+
+// `auto`: which scheme carries a layer's products, and how A's weights learn. Everything it looks at is public, so both
+// parties make the same plan by themselves.
+
+namespace blindfl::protocol {
+
+/// What is not left to the planner. Public: both parties must say the same.
+struct PlannerChoices {
+  std::optional<std::string> scheme_a = std::nullopt;
+  std::optional<std::string> scheme_b = std::nullopt;
+  std::optional<Update> update = std::nullopt;
+  /// For ciphertexts that stay with either party; what needs more is refused.
+  std::uint64_t most_memory = std::uint64_t{16} << 30;
+};
+
+/// One way to run a layer, and what it costs.
+struct LayerOption {
+  std::string scheme_a;  ///< empty if A has no features
+  Update update = Update::kExchanged;
+  std::string scheme_b;  ///< empty if B has none
+  StepCost setup;
+  StepCost step;
+  std::uint64_t memory_a = 0;
+  std::uint64_t memory_b = 0;
+  std::string refused;  ///< why it is not possible; empty if it is
+
+  /// Of a run of `steps` steps, setup included.
+  [[nodiscard]] double seconds(const Link& link, std::size_t steps) const {
+    return setup.seconds(link) + step.seconds(link) * static_cast<double>(steps);
+  }
+};
+
+/// A layer with nothing left open, and the reasons.
+struct LayerPlan {
+  MatMulSpec spec;                      ///< as wanted, with `scheme_a`, `scheme_b` and `update` filled in
+  std::vector<LayerOption> considered;  ///< all that the choices leave open, possible or not
+  std::string why;                      ///< in a sentence or two, with numbers
+};
+
+/// Steps that are counted on where `sgd.steps` does not say.
+constexpr std::size_t kStepsIfUndeclared = 1000;
+
+/// The option that takes the least time over all steps; the lattice if two take the same. What `wanted` says of schemes
+/// and update is not looked at, and stays as it is for a party without features. `schemes` are those of the session.
+/// Throws InvalidArgument if the layer is not possible in any way (see MatMulParams), or for a link without speed;
+/// ConfigError, with the reason, if `choices` name a scheme that there is not or leave no option that is possible.
+[[nodiscard]] LayerPlan plan_layer(const MatMulSpec& wanted, const PlannerChoices& choices,
+                                   const std::vector<const he::Scheme*>& schemes, const Link& link);
+
+}  // namespace blindfl::protocol
