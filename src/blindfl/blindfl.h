@@ -6,6 +6,8 @@
 #include "blindfl/data/synthetic.h"
 #include "blindfl/data/vertical_split.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/he/paillier/paillier_scheme.h"
+#include "blindfl/he/registry/registry.h"
 #include "blindfl/net/grpc/grpc_channel.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/nn/bridge.h"
@@ -24,6 +26,8 @@ namespace blindfl {
 using data::Batch;
 using data::Dataset;
 using he::LatticeScheme;
+using he::make_scheme;
+using he::PaillierScheme;
 using net::GrpcChannel;
 using net::GrpcOptions;
 using nn::Family;
@@ -37,9 +41,11 @@ using nn::MatMul;
 using nn::MatMulOptions;
 using nn::Mlp;
 using nn::SgdOptions;
+using protocol::Link;
 using protocol::Party;
 using protocol::Session;
 using protocol::SessionOptions;
 using protocol::TransferProgress;
+using protocol::Update;
 
 }  // namespace blindfl

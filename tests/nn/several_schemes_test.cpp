@@ -51,5 +51,56 @@ TEST_F(SeveralSchemes, OneForEachSideTrainsTheSameAsOneForBoth) {
   }
 }
 
+/// `auto`: what a layer with this many features of A, 7 in a row, is made of.
+class AutomaticLayer : public ::testing::Test {
+ protected:
+  struct Chosen {
+    std::string scheme_a;
+    protocol::Update update;
+    std::string why;
+  };
+  Chosen choose(std::size_t in_a, const MatMulOptions& options) {
+    const he::PaillierScheme paillier;
+    const he::LatticeScheme lattice;
+    testing::TwoParties parties(std::vector<const he::Scheme*>{&lattice, &paillier});
+    FeatureShape shape;
+    shape.in_a = in_a;
+    shape.in_b = 3;
+    shape.nonzeros_a = 7;
+    shape.features_a = {.scale = 0, .largest = 1, .clip = false};
+    return parties
+        .run([&](Session& s) {
+          MatMul layer(s, shape, 1, options);
+          const protocol::MatMulSpec& spec = layer->layer().params().spec();
+          return Chosen{spec.scheme_a, spec.update, layer->why()};
+        })
+        .first;
+  }
+  MatMulOptions automatic_ = [] {
+    MatMulOptions options;
+    options.automatic = protocol::Link{.bits_per_second = 1e10, .round_trip = 1e-4};
+    options.sgd = {.learning_rate = 0.1, .steps = 1000};
+    return options;
+  }();
+};
+
+TEST_F(AutomaticLayer, TakesWhatSuitsItsShapeAndSaysWhy) {
+  const Chosen few = choose(20, automatic_);
+  EXPECT_EQ(few.scheme_a, "lattice");
+  EXPECT_EQ(few.update, protocol::Update::kExchanged);
+  const Chosen many = choose(200000, automatic_);
+  EXPECT_EQ(many.scheme_a, "paillier");
+  EXPECT_EQ(many.update, protocol::Update::kEncrypted);
+  EXPECT_NE(many.why.find("200000 features"), std::string::npos) << many.why;
+}
+
+TEST_F(AutomaticLayer, LeavesAloneWhatIsSaid) {
+  automatic_.update = protocol::Update::kEncrypted;
+  EXPECT_EQ(choose(20, automatic_).scheme_a, "paillier");
+  MatMulOptions said;
+  EXPECT_EQ(choose(20, said).scheme_a, "lattice");
+  EXPECT_EQ(choose(20, said).why, "");
+}
+
 }  // namespace
 }  // namespace blindfl::nn

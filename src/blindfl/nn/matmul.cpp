@@ -23,11 +23,21 @@ protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const
   spec.initial_deviation = options.initial_deviation;
   spec.nonzeros_a = shape.nonzeros_a;
   spec.nonzeros_b = shape.nonzeros_b;
-  spec.update = options.update;
+  spec.update = options.update.value_or(protocol::Update::kExchanged);
   spec.sgd = options.sgd;
   spec.scheme_a = options.scheme_a;
   spec.scheme_b = options.scheme_b;
   return spec;
+}
+
+protocol::LayerPlan make_plan(const protocol::Session& session, const protocol::MatMulSpec& spec,
+                              const MatMulOptions& options) {
+  if (!options.automatic) return {spec, {}, {}};
+  protocol::PlannerChoices choices;
+  if (!options.scheme_a.empty()) choices.scheme_a = options.scheme_a;
+  if (!options.scheme_b.empty()) choices.scheme_b = options.scheme_b;
+  choices.update = options.update;
+  return plan_layer(spec, choices, session.schemes(), *options.automatic);
 }
 
 }  // namespace
@@ -53,7 +63,10 @@ class MatMulImpl::Source final : public SourceLayer {
 
 MatMulImpl::MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out,
                        const MatMulOptions& options)
-    : source_(std::make_shared<Source>(session, make_spec(shape, out, options))) {
+    : MatMulImpl(session, make_plan(session, make_spec(shape, out, options), options)) {}
+
+MatMulImpl::MatMulImpl(protocol::Session& session, const protocol::LayerPlan& plan)
+    : source_(std::make_shared<Source>(session, plan.spec)), why_(plan.why) {
   register_federated(source_->weight_a);
   register_federated(source_->weight_b);
 }

@@ -4,12 +4,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/planner.h"
 
 namespace blindfl::nn {
 
@@ -31,12 +33,15 @@ struct MatMulOptions {
   double largest_weight = protocol::MatMulSpec{}.largest_weight;
   int output_scale = protocol::MatMulSpec{}.output_scale;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
-  /// How A's weights learn. Under encryption, what travels does not depend on the number of features; `sgd` must then
-  /// be what the optimizer gets, with the number of steps.
-  protocol::Update update = protocol::Update::kExchanged;
+  /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
+  /// on the number of features; `sgd` must then be what the optimizer gets, with the number of steps.
+  std::optional<protocol::Update> update{};
   protocol::SgdOptions sgd{};
   std::string scheme_a{};  ///< of the session's schemes, for products with A's features; empty: the default
   std::string scheme_b{};  ///< for products with B's features
+  /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
+  /// `scheme_a`, `scheme_b` and `update` is left open. Both parties must say the same.
+  std::optional<protocol::Link> automatic{};
 };
 
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.
@@ -55,6 +60,9 @@ class MatMulImpl : public FederatedModule {
   [[nodiscard]] FederatedParameter weight_a() const;
   [[nodiscard]] FederatedParameter weight_b() const;
 
+  /// Why the planner chose as it did; empty if it was not asked.
+  [[nodiscard]] const std::string& why() const { return why_; }
+
   /// The layer below: for checkpoints, and for whoever wants to know what it holds.
   [[nodiscard]] protocol::MatMul& layer() const;
 
@@ -62,7 +70,9 @@ class MatMulImpl : public FederatedModule {
 
  private:
   class Source;
+  MatMulImpl(protocol::Session& session, const protocol::LayerPlan& plan);
   std::shared_ptr<Source> source_;
+  std::string why_;
 };
 TORCH_MODULE(MatMul);
 
