@@ -181,7 +181,7 @@ Options read_options(int argc, char** argv) {
   Options options;
   decltype(options.parts) chosen;
   const auto choose = [&](std::string_view option, std::string_view part) {
-    const auto value = arguments.value(option);
+    auto value = arguments.value(option);
     if (value) chosen.emplace(part);
     return value;
   };

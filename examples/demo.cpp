@@ -15,7 +15,7 @@ using blindfl::Party;
 
 constexpr std::size_t kColumnsOfA = 40;
 constexpr std::size_t kColumnsOfB = 30;
-constexpr blindfl::train::TrainOptions kTraining{
+const blindfl::train::TrainOptions kTraining{
     .epochs = 10, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.0}, .order_seed = 7};
 
 struct DemoData {

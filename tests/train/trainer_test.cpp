@@ -90,11 +90,12 @@ TEST(Trainer, FollowsTheScheduleAsThePlainModelBesideItDoes) {
     result.bias = model->bias.detach().clone();
     return result;
   });
+  const torch::Tensor start = nn::joined_weight(a.before, b.before);
   const auto plain = [&](const TrainOptions& its_options) {
     lab::LocalModel model(data.joined.cols(), std::vector<std::size_t>{}, std::size_t{1});
     {
       const torch::NoGradGuard no_grad;
-      model->weight.copy_(nn::joined_weight(a.before, b.before));
+      model->weight.copy_(start);
     }
     lab::fit(model, Family::kLogistic, data.joined, its_options);
     return model;

@@ -16,11 +16,11 @@ namespace blindfl::he::paillier::testing {
 
 /// A ring on GMP's numbers, whose rows hold plain residues: slow, obvious, and strict about the ring's contract.
 /// Counts what it is asked for.
-class MpzRing : public Ring {
+class MpzRing final : public Ring {
  public:
   explicit MpzRing(BigInt m, std::size_t lanes = 8)
       : m_(std::move(m)), square_(m_ * m_), lanes_(lanes), stride_((square_.bits() + 511) / 512 * 8), one_(stride_) {
-    write(one_.data(), 1);
+    MpzRing::write(one_.data(), 1);
   }
 
   [[nodiscard]] std::size_t products() const { return products_; }

@@ -24,8 +24,8 @@ TEST_P(SlotWidths, HoldValuesUpToTheEdgeOfTheirWidth) {
   Random random;
   const std::vector<std::function<BigInt(std::size_t)>> patterns{
       [](std::size_t) { return BigInt(0); },
-      [&](std::size_t) { return most; },
-      [&](std::size_t) { return least; },
+      [&](std::size_t) { return BigInt(most); },
+      [&](std::size_t) { return BigInt(least); },
       [&](std::size_t i) { return i % 2 == 0 ? most : least; },
       [&](std::size_t i) { return i % 2 == 0 ? least : most; },
       [&](std::size_t i) { return i == 0 ? BigInt(-1) : BigInt(0); },
@@ -72,7 +72,7 @@ TEST(Slots, TellWhatIsNotASumOfThem) {
 
 TEST(Slots, TakeSignedIntegersOf128Bits) {
   const Slots slots(2047, 130);
-  const Int128 least = static_cast<Int128>(UInt128{1} << 127);
+  const auto least = static_cast<Int128>(UInt128{1} << 127);
   const std::vector<Int128> values{0, 1, -1, least, -(least + 1)};
   std::vector<BigInt> unpacked(values.size());
   EXPECT_TRUE(slots.unpack(slots.pack(std::span<const Int128>(values)), unpacked));

@@ -102,7 +102,7 @@ class TensorLab {
   [[nodiscard]] BigInt randomness(const BigInt& ciphertext) const { return randomness(wire(ciphertext))[0]; }
   /// The same for all ciphertexts of a message.
   [[nodiscard]] std::vector<BigInt> randomness(ByteView message) const {
-    const std::size_t row = ring().row_bytes();
+    const std::size_t row = std::max<std::size_t>(1, ring().row_bytes());
     std::vector<BigInt> plaintexts(message.size() / row);
     key_.decrypt(message, plaintexts);
     std::vector<BigInt> result;

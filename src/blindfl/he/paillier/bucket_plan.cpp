@@ -113,9 +113,10 @@ double group_products(const std::vector<Density>& densities, int size) {
 
 double rows_products(const std::vector<Density>& densities, std::size_t rows, int size) {
   const auto g = static_cast<std::size_t>(size);
+  const std::size_t full = rows / g;
   const auto rest = static_cast<int>(rows % g);
   const double last = rest == 0 ? 0 : group_products(densities, rest);
-  return static_cast<double>(rows / g) * group_products(densities, size) + last;
+  return static_cast<double>(full) * group_products(densities, size) + last;
 }
 
 ScalarChoice make_choice(const BucketPlan& plan, std::size_t groups, int size, double products) {

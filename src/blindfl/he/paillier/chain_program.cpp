@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cmath>
 
 #include "blindfl/he/paillier/chain_products.h"
 
@@ -163,7 +164,7 @@ ScalarChoice estimate_chains(const Scalars& scalars, std::size_t groups) {
   for (const auto& c : classes) c.add_to(all);
   ScalarChoice choice;
   choice.method = ScalarMethod::kChains;
-  const auto total = [&](double count) { return static_cast<std::size_t>(count + 0.5) * groups; };
+  const auto total = [&](double count) { return static_cast<std::size_t>(std::llround(count)) * groups; };
   choice.products = total(all.products);
   choice.squarings = total(all.squarings);
   choice.inversion = total(all.divisors) > 0;

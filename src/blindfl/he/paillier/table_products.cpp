@@ -101,7 +101,8 @@ class TableProducts {
       : task_(task),
         plan_(plan),
         first_group_(first_group),
-        outputs_(groups * task.rows()),
+        rows_(std::max<std::size_t>(1, task.rows())),
+        outputs_(groups * rows_),
         tables_(task, plan, first_group, groups),
         divisors_(task.ring, plan.divides() ? outputs_ : 0) {}
 
@@ -118,8 +119,8 @@ class TableProducts {
   }
 
  private:
-  [[nodiscard]] std::size_t row_of(std::size_t output) const { return output % task_.rows(); }
-  [[nodiscard]] Limb* output(std::size_t i) const { return task_.output(row_of(i), first_group_ + i / task_.rows()); }
+  [[nodiscard]] std::size_t row_of(std::size_t output) const { return output % rows_; }
+  [[nodiscard]] Limb* output(std::size_t i) const { return task_.output(row_of(i), first_group_ + i / rows_); }
 
   void evaluate(Horner& horner, std::size_t begin, std::size_t end) {
     Rows sums(task_.ring, task_.accumulate ? end - begin : 0);
@@ -128,7 +129,7 @@ class TableProducts {
       const std::size_t row = row_of(i);
       Limb* to = task_.accumulate ? sums[i - begin] : output(i);
       horner.start(to, plan_.divides() ? divisors_[i] : nullptr);
-      const Limb* const* powers = tables_.of_group(i / task_.rows());
+      const Limb* const* powers = tables_.of_group(i / rows_);
       plan_.for_each_factor(task_.scalars, row, [&](int position, std::size_t power, int part) {
         horner.add(position, powers[power], part);
       });
@@ -152,6 +153,7 @@ class TableProducts {
   const ScalarTask& task_;
   const TablePlan& plan_;
   std::size_t first_group_;
+  std::size_t rows_;     ///< at least one: `multiply_by_tables` sees to it
   std::size_t outputs_;  ///< of these groups, group after group
   PowerTables tables_;
   Rows divisors_;
