@@ -13,11 +13,11 @@
 namespace blindfl::nn {
 namespace {
 
-constexpr std::size_t kBatch = 16;
+constexpr std::size_t kBatch = 8;
 constexpr std::size_t kInA = 20;
 constexpr std::size_t kInB = 12;
-constexpr std::size_t kRows = 320;  // 20 steps an epoch
-constexpr std::size_t kEpochs = 40;
+constexpr std::size_t kRows = 320;  // 40 steps an epoch
+constexpr std::size_t kEpochs = 20;
 
 struct Case {
   std::string model;  // "lr", "mlr", "mlp"

@@ -152,14 +152,14 @@ class EncryptedContract : public ::testing::Test {
     std::vector<PartView> views(params_.parts(), {{layout.mask_bits, {}, {}}, {layout.mask_bits, {}, {}}});
     for (int i = 0; i < 2; ++i) {
       run_passes();
-      const CryptoTensor* sources[] = {&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
-                                       &pair_.a.holder()->window(true)};
+      const std::vector<const CryptoTensor*> sources{&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
+                                                     &pair_.a.holder()->window(true)};
       const Bytes payload = received(Party::kB, Step::kForwardProduct).back();
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, lab_.key(), in, pool);
       for (std::size_t part = 0; part < views.size(); ++part) {
-        const Integers product = plain_product(x_a_, lab_.decrypt(*sources[part]), kOut);
+        const Integers product = plain_product(x_a_, lab_.decrypt(*sources.at(part)), kOut);
         for (std::size_t k = 0; k < product.size(); ++k) {
           View& view = k < product.size() / 2 ? views[part].with_features : views[part].without_features;
           view.opened.push_back(opened[part * product.size() + k]);

@@ -181,7 +181,7 @@ TEST_P(MaskedReply, IsRefusedWhereAValueIsLargerThanItsMaskAllows) {
 
 TEST_P(MaskedReply, IsRefusedWhereAPlaintextGoesBeyondItsSlots) {
   const ReplyLayout l = layout(1, 2, 30);
-  const auto end = static_cast<std::size_t>(2 * l.slots.width());
+  const std::size_t end = 2 * static_cast<std::size_t>(l.slots.width());
   const BigInt half = lab_.n() / BigInt(2);
   for (const BigInt& plaintext : {BigInt::power_of_two(end), BigInt(0) - BigInt::power_of_two(end),
                                   BigInt::power_of_two(1000), half, BigInt(0) - half}) {

@@ -97,7 +97,7 @@ class MpzRing final : public Ring {
   /// That no row is written which another entry of the same call reads or writes.
   class Accesses {
    public:
-    void add(const Limb* to, std::vector<const Limb*> from) {
+    void add(const Limb* to, const std::vector<const Limb*>& from) {
       ++entries_;
       EXPECT_TRUE(writers_.emplace(to, entries_).second) << "two entries write the same row";
       EXPECT_EQ(reinterpret_cast<std::uintptr_t>(to) % 64, 0U);
