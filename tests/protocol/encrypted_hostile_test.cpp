@@ -93,7 +93,7 @@ class Layer {
     return bytes;
   }
   [[nodiscard]] Bytes good_derivative() {
-    return encryptions(params.derivative_bytes(kBatch) / lab.ring().row_bytes(), [](std::size_t) { return BigInt(1); });
+    return encryptions(params.derivative_bytes(kBatch) / lab.row_bytes(), [](std::size_t) { return BigInt(1); });
   }
   [[nodiscard]] Bytes good_reply() {
     return encryptions(params.reply(kBatch).ciphertexts(), [](std::size_t) { return BigInt(0); });
@@ -142,7 +142,7 @@ TEST_F(EncryptedHostile, WhatTheseTestsSendIsOtherwiseTaken) {
 TEST_F(EncryptedHostile, ADerivativeThatIsNoCiphertextIsNamed) {
   Layer first(*scheme_);
   const std::size_t size = first.good_derivative().size();
-  const std::size_t row = first.lab.ring().row_bytes();
+  const std::size_t row = first.lab.row_bytes();
   // The first, the last of the sum's copy, the last of the window's.
   for (const std::size_t at : {std::size_t{0}, size / 2 - row, size - row}) {
     for (std::size_t i = 0; i < first.no_ciphertexts().size(); ++i) {
@@ -169,7 +169,7 @@ TEST_F(EncryptedHostile, ADerivativeOfAnotherLengthIsNamed) {
 TEST_F(EncryptedHostile, AReplyThatIsNoCiphertextIsNamed) {
   Layer first(*scheme_);
   const std::size_t size = first.good_reply().size();
-  const std::size_t row = first.lab.ring().row_bytes();
+  const std::size_t row = first.lab.row_bytes();
   for (std::size_t i = 0; i < first.no_ciphertexts().size(); ++i) {
     expect_refusal(kNoCiphertext, [&](Layer& layer) {
       Bytes bytes = layer.good_reply();

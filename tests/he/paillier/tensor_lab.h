@@ -98,11 +98,13 @@ class TensorLab {
     key_.decrypt(wire(ciphertext), plaintext);
     return plaintext[0];
   }
+  /// Of a ciphertext as it travels; never 0, which static analysis cannot know.
+  [[nodiscard]] std::size_t row_bytes() const { return std::max<std::size_t>(1, ring().row_bytes()); }
   /// What is left of a ciphertext without its plaintext: h^r, an encryption of 0.
   [[nodiscard]] BigInt randomness(const BigInt& ciphertext) const { return randomness(wire(ciphertext))[0]; }
   /// The same for all ciphertexts of a message.
   [[nodiscard]] std::vector<BigInt> randomness(ByteView message) const {
-    const std::size_t row = std::max<std::size_t>(1, ring().row_bytes());
+    const std::size_t row = row_bytes();
     std::vector<BigInt> plaintexts(message.size() / row);
     key_.decrypt(message, plaintexts);
     std::vector<BigInt> result;
