@@ -117,15 +117,20 @@ void expect_as_good_as_joined(const char* name, double federated, double joined,
   EXPECT_GT(federated, alone);
 }
 
-TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
-  BLINDFL_NEEDS_DATA("a9a.xz");
-  BLINDFL_NEEDS_DATA("a9a.t.xz");
+Experiment a9a() {
   Experiment e;
   e.train = data::read_libsvm(testing::real_data("a9a.xz"), {.cols = 123}).with_class_labels();
   e.test = data::read_libsvm(testing::real_data("a9a.t.xz"), {.cols = 123}).with_class_labels();
   e.in_a = 62;
   e.family = Family::kLogistic;
   e.features = {.scale = 0, .largest = 1, .clip = false};
+  return e;
+}
+
+TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("a9a.xz");
+  BLINDFL_NEEDS_DATA("a9a.t.xz");
+  Experiment e = a9a();
   e.options = {.epochs = 10, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
   for (const std::string& name : testing::scheme_names()) {
     SCOPED_TRACE(name);
@@ -140,12 +145,7 @@ TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
 TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("a9a.xz");
   BLINDFL_NEEDS_DATA("a9a.t.xz");
-  Experiment e;
-  e.train = data::read_libsvm(testing::real_data("a9a.xz"), {.cols = 123}).with_class_labels();
-  e.test = data::read_libsvm(testing::real_data("a9a.t.xz"), {.cols = 123}).with_class_labels();
-  e.in_a = 62;
-  e.family = Family::kLogistic;
-  e.features = {.scale = 0, .largest = 1, .clip = false};
+  Experiment e = a9a();
   e.nonzeros = 14;
   e.update = protocol::Update::kEncrypted;
   e.options = {.epochs = 2, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = 2 * 255}};
