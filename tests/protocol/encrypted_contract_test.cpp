@@ -23,6 +23,7 @@ using he::paillier::PaillierKeyOwner;
 using he::paillier::PaillierMultiplier;
 using he::paillier::ReplyLayout;
 using he::paillier::SecretKey;
+using he::paillier::testing::plain_product;
 using net::Direction;
 using net::Step;
 
@@ -57,17 +58,6 @@ struct View {
     return true;
   }
 };
-
-/// `x m` in integers.
-Integers plain_product(const IntMatrix& x, const Integers& m, std::size_t cols) {
-  Integers result(x.rows() * cols);
-  for (std::size_t r = 0; r < x.rows(); ++r) {
-    x.for_each_in_row(r, [&](std::size_t k, std::int64_t v) {
-      for (std::size_t c = 0; c < cols; ++c) result[r * cols + c] = result[r * cols + c] + BigInt(v) * m[k * cols + c];
-    });
-  }
-  return result;
-}
 
 const SecretKey& key_of(Session& session) {
   return dynamic_cast<const PaillierKeyOwner&>(session.key_owner()).secret_key();

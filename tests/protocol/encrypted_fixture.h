@@ -1,10 +1,10 @@
 #pragma once
 
-#include <map>
-#include <memory>
+#include <cmath>
 #include <vector>
 
 #include "blindfl/he/paillier/paillier_scheme.h"
+#include "he/paillier/tensor_lab.h"
 #include "protocol/matmul_fixture.h"
 
 namespace blindfl::protocol {
@@ -16,24 +16,13 @@ inline std::vector<double> decrypt_weights(MatMul& at_a, MatMul& at_b) {
   const auto& keys = at_b.session().keys(params.scheme(Party::kA));
   const SecretKey& key = dynamic_cast<const PaillierKeyOwner&>(*keys.owner).secret_key();
   const EncryptedUpdateParams update(params, key.public_key().params());
-  ThreadPool pool;
+  const he::paillier::testing::TensorLab lab(key);
   std::vector<double> weights(params.in(Party::kA)*update.out());
 
   const auto add = [&](const CryptoTensor& m, double factor) {
-    const CryptoShape& shape = m.shape();
-    for (const std::uint32_t row : m.written()) {
-      for (std::size_t g = 0; g < shape.groups(); ++g) {
-        const Limb* ciphertext = m.find(row) + g * key.public_key().ring().stride();
-        const Bytes bytes = write_to_bytes([&](ByteSink& out) { key.public_key().write({&ciphertext, 1}, out, pool); });
-        std::vector<BigInt> plaintext(1);
-        key.decrypt(bytes, plaintext);
-        const std::size_t first = g * shape.cols_per_group();
-        std::vector<BigInt> values(std::min(shape.cols_per_group(), shape.cols - first));
-        EXPECT_TRUE(shape.slots.unpack(plaintext[0], values));
-        for (std::size_t c = 0; c < values.size(); ++c) {
-          weights[row * shape.cols + first + c] += factor * std::ldexp(mpz_get_d(values[c]), -shape.scale);
-        }
-      }
+    const Integers values = lab.decrypt(m);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      weights[i] += factor * std::ldexp(mpz_get_d(values[i]), -m.shape().scale);
     }
   };
   const EncryptedUpdateHolder& holder = *at_a.holder();

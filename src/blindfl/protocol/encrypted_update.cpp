@@ -6,6 +6,7 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/saved_state.h"
 
 namespace blindfl::protocol {
 
@@ -104,16 +105,6 @@ CryptoTensor read_rows(const CryptoTensor& like, ByteSource& in, ThreadPool& poo
   }
   m.key().read(rows, in, pool);
   return m;
-}
-
-/// What a file holds instead of what it should is the file's fault, not the peer's.
-template <class Body>
-void reading_state(const Body& body) {
-  try {
-    body();
-  } catch (const ProtocolError& error) {
-    fail<DataError>("the saved state is damaged: ", error.what());
-  }
 }
 
 void check_step(std::size_t pending) {

@@ -7,6 +7,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/protocol/saved_state.h"
 
 namespace blindfl::protocol {
 
@@ -127,7 +128,7 @@ void RowUpdate::save(ByteSink& out) const {
 }
 
 void RowUpdate::load(ByteSource& in) {
-  try {
+  reading_state([&] {
     require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
                        "the saved state is not that of rows, or of another version");
     Bytes digest(kDigestBytes);
@@ -165,9 +166,7 @@ void RowUpdate::load(ByteSource& in) {
     momentum_ = std::move(read.momentum_);
     gradient_ = std::move(read.gradient_);
     pending_.clear();
-  } catch (const ProtocolError& error) {
-    fail<DataError>("the saved state is damaged: ", error.what());
-  }
+  });
 }
 
 }  // namespace blindfl::protocol

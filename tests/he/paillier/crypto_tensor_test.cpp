@@ -19,6 +19,7 @@ using blindfl::testing::random_value;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using testing::plain_product;
 using Kind = IntMatrix::Kind;
 
 constexpr std::uint64_t kBound = std::uint64_t{1} << 60;
@@ -27,17 +28,6 @@ Integers random_values(std::size_t count, SeededRandom& random, std::uint64_t bo
   Integers values;
   for (std::size_t i = 0; i < count; ++i) values.emplace_back(random_value(bound, random));
   return values;
-}
-
-/// `x m`, for m of `cols` columns.
-Integers plain_product(const IntMatrix& x, const Integers& m, std::size_t cols) {
-  Integers result(x.rows() * cols);
-  for (std::size_t r = 0; r < x.rows(); ++r) {
-    x.for_each_in_row(r, [&](std::size_t k, std::int64_t v) {
-      for (std::size_t c = 0; c < cols; ++c) result[r * cols + c] = result[r * cols + c] + BigInt(v) * m[k * cols + c];
-    });
-  }
-  return result;
 }
 
 void add_plain(Integers& to, const Integers& from) {

@@ -41,6 +41,17 @@ inline std::string name_of_kernels(const ::testing::TestParamInfo<std::string_vi
   return std::string(info.param);
 }
 
+/// `x m`, for m of `cols` columns.
+inline Integers plain_product(const IntMatrix& x, const Integers& m, std::size_t cols) {
+  Integers result(x.rows() * cols);
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    x.for_each_in_row(r, [&](std::size_t k, std::int64_t v) {
+      for (std::size_t c = 0; c < cols; ++c) result[r * cols + c] = result[r * cols + c] + BigInt(v) * m[k * cols + c];
+    });
+  }
+  return result;
+}
+
 /// Encrypted matrices with the secret key in hand.
 class TensorLab {
  public:
