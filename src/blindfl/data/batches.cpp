@@ -54,9 +54,19 @@ std::vector<std::vector<std::uint32_t>> BatchOrder::batches(std::size_t epoch) c
 Batch make_batch(const Dataset& dataset, std::span<const std::uint32_t> rows, std::size_t batch_size) {
   require<InvalidArgument>(rows.size() <= batch_size, "make_batch: ", rows.size(), " rows do not fit a batch of ",
                            batch_size);
-  require<InvalidArgument>(dataset.labels.empty() || dataset.labels.size() == dataset.features.rows(),
-                           "make_batch: ", dataset.labels.size(), " labels for ", dataset.features.rows(), " rows");
-  Batch batch{.features = dataset.features.select_rows(rows, batch_size), .labels = {}, .rows = rows.size()};
+  require<InvalidArgument>(dataset.labels.empty() || dataset.labels.size() == dataset.rows(),
+                           "make_batch: ", dataset.labels.size(), " labels for ", dataset.rows(), " rows");
+  Batch batch{.features = {}, .labels = {}, .rows = rows.size()};
+  if (dataset.features.rows() > 0 || dataset.fields.empty()) {
+    batch.features = dataset.features.select_rows(rows, batch_size);
+  } else {
+    batch.features = IntMatrix::dense(batch_size, 0, {}, 0, 1);
+  }
+  for (const IntMatrix& field : dataset.fields) {
+    require<InvalidArgument>(field.rows() == dataset.rows(), "make_batch: a field of ", field.rows(), " rows for ",
+                             dataset.rows(), " rows");
+    batch.fields.push_back(field.select_rows(rows, batch_size));
+  }
   if (!dataset.labels.empty()) {
     batch.labels.reserve(rows.size());
     for (const std::uint32_t row : rows) batch.labels.push_back(dataset.labels[row]);

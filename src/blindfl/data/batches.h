@@ -43,6 +43,8 @@ struct Batch {
   std::vector<double> labels;
   /// How many rows are real.
   std::size_t rows = 0;
+  /// One matrix for each categorical field, padded in the same way.
+  std::vector<IntMatrix> fields{};
 };
 
 /// The given rows of `dataset` in the given order, padded with zeros to `batch_size` rows.

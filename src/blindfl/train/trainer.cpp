@@ -21,8 +21,8 @@ protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
 
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer) {
-  require<InvalidArgument>(rows.features.rows() > 0, "training needs at least one row");
-  const data::BatchOrder order(rows.features.rows(), options.batch, options.order_seed);
+  require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
+  const data::BatchOrder order(rows.rows(), options.batch, options.order_seed);
   const std::size_t steps = options.epochs * order.batches_per_epoch();
   require<InvalidArgument>(options.sgd.steps == 0 || options.sgd.steps >= steps, "training takes ", steps, " steps, ",
                            order.batches_per_epoch(), " in each of ", options.epochs,
@@ -31,7 +31,7 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
   nn::FederatedOptimizer optimizer(model, options.sgd);
   const auto federated = model.federated_parameters();
   if (!federated.empty()) {
-    federated.front().session().agree("the training plan", settings(options, rows.features.rows()));
+    federated.front().session().agree("the training plan", settings(options, rows.rows()));
   }
 
   StepReport report;
@@ -56,7 +56,7 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
 
 torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
   const torch::NoGradGuard no_grad;
-  const auto order = data::BatchOrder::sequential(rows.features.rows(), batch);
+  const auto order = data::BatchOrder::sequential(rows.rows(), batch);
   std::vector<torch::Tensor> scores;
   for (const auto& chosen : order.batches(0)) scores.push_back(forward(data::make_batch(rows, chosen, batch)));
   require<InvalidArgument>(!scores.empty(), "scoring needs at least one row");
