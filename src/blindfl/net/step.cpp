@@ -29,6 +29,37 @@ constexpr std::array kSteps = {
              "the batch's shape"},
     StepInfo{Step::kGradientProduct, Protection::kMasked, "gradient product",
              "A's features transposed times dZ, plus a mask, encrypted under B's key", "a uniformly random share"},
+    StepInfo{Step::kTableOperand, Protection::kEncrypted, "table operand",
+             "the sender's piece of the receiver's embedding table, encrypted under the sender's key",
+             "the table's shape"},
+    StepInfo{Step::kLookupProduct, Protection::kMasked, "lookup product",
+             "the rows that the sender looks up in the receiver's piece of a table, plus a mask, encrypted under the "
+             "receiver's key",
+             "a random share of the embeddings"},
+    StepInfo{Step::kWeightOperand, Protection::kEncrypted, "weight operand",
+             "the sender's piece of the weights behind embeddings, encrypted under the sender's key",
+             "the layer's shape"},
+    StepInfo{Step::kEmbeddingProduct, Protection::kMasked, "embedding product",
+             "the sender's piece of the embeddings times the receiver's piece of the weights, plus a mask, encrypted "
+             "under the receiver's key",
+             "a uniformly random share"},
+    StepInfo{Step::kEmbeddingOperand, Protection::kEncrypted, "embedding operand",
+             "A's piece of the embeddings, encrypted under A's key", "the batch's shape"},
+    StepInfo{Step::kWeightGradient, Protection::kMasked, "weight gradient",
+             "dZ transposed times A's piece of the embeddings, plus a mask, encrypted under A's key",
+             "a uniformly random share"},
+    StepInfo{Step::kBackwardOperand, Protection::kEncrypted, "backward operand",
+             "A's piece of the weights behind embeddings, transposed, encrypted under A's key", "the layer's shape"},
+    StepInfo{Step::kEmbeddingDerivative, Protection::kMasked, "embedding derivative",
+             "dZ times A's piece of the weights, transposed, plus a mask, encrypted under A's key",
+             "a uniformly random share of the embeddings' derivative"},
+    StepInfo{Step::kDerivativeShare, Protection::kEncrypted, "derivative share",
+             "the sender's share of the derivative of the receiver's embeddings, encrypted under the sender's key",
+             "the batch's shape"},
+    StepInfo{Step::kTableGradient, Protection::kMasked, "table gradient",
+             "the sender's categories, transposed, times the receiver's share of the derivative, plus a mask, "
+             "encrypted under the receiver's key",
+             "a uniformly random share of the whole table's gradient"},
 };
 
 const StepInfo* find(Step step) {

@@ -18,6 +18,16 @@ enum class Step : std::uint16_t {
   kOutputShare = 12,
   kDerivativeOperand = 13,
   kGradientProduct = 14,
+  kTableOperand = 20,
+  kLookupProduct = 21,
+  kWeightOperand = 22,
+  kEmbeddingProduct = 23,
+  kEmbeddingOperand = 24,
+  kWeightGradient = 25,
+  kBackwardOperand = 26,
+  kEmbeddingDerivative = 27,
+  kDerivativeShare = 28,
+  kTableGradient = 29,
 };
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.

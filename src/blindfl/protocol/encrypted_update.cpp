@@ -21,11 +21,11 @@ namespace {
 constexpr int kFactorBits = 64;
 
 net::Message product_message(const EncryptedUpdateParams& params, std::uint32_t layer, std::size_t rows) {
-  return {net::Step::kForwardProduct, layer, params.reply_bytes(rows), rows, params.out()};
+  return {params.spec().product_step, layer, params.reply_bytes(rows), rows, params.out()};
 }
 
 net::Message derivative_message(const EncryptedUpdateParams& params, std::uint32_t layer, std::size_t rows) {
-  return {net::Step::kDerivativeOperand, layer, params.derivative_bytes(rows), rows, params.out()};
+  return {params.spec().derivative_step, layer, params.derivative_bytes(rows), rows, params.out()};
 }
 
 /// A public factor as an integer at `kFactorBits` and the scale at which windows stand against the sum.
@@ -45,6 +45,58 @@ void round_down(BigInt& x, int bits) {
   const auto shift = static_cast<mp_bitcnt_t>(bits);
   mpz_add(x, x, BigInt::power_of_two(shift - 1));
   mpz_fdiv_q_2exp(x, x, shift);
+}
+
+/// `factor` times a share at `share_scale`, at `scale`: in integers, so that two parties' results add up to what the
+/// factor makes of the sum.
+BigInt scaled_share(UInt128 share, int share_scale, double factor, int scale) {
+  const PublicFactor exact(std::ldexp(factor, scale - share_scale));
+  BigInt x = he::paillier::to_big(static_cast<Int128>(share));
+  mpz_mul_si(x, x, exact.mantissa);
+  round_down(x, exact.exponent);
+  return x;
+}
+
+/// What a gradient of this step is multiplied by: for the sum, or for its window's.
+double step_factor(const MomentumSums& sums, std::size_t step, bool history) {
+  return history ? sums.growth(step) : sums.coefficient(step);
+}
+
+/// Of the mean loss over a full batch; a descent, so that the holder only ever adds.
+double share_mean(const EncryptedUpdateParams& params) {
+  return -1.0 / static_cast<double>(params.batch());
+}
+
+/// Adds this party's share to the peer's, which is encrypted.
+void add_share(CryptoTensor& to, const ShareMatrix& own, double factor) {
+  const he::paillier::CryptoShape& shape = to.shape();
+  const std::size_t width = shape.cols_per_group();
+  std::vector<Limb*> rows;
+  Integers plaintexts;
+  for (std::size_t r = 0; r < shape.rows; ++r) {
+    Limb* limbs = to.touch(r);
+    for (std::size_t g = 0; g < shape.groups(); ++g) {
+      Integers values;
+      for (std::size_t c = g * width; c < std::min(shape.cols, (g + 1) * width); ++c) {
+        values.push_back(scaled_share(own.row(r)[c], own.scale(), factor, shape.scale));
+      }
+      rows.push_back(limbs + g * to.key().ring().stride());
+      plaintexts.push_back(shape.slots.pack(std::span<const BigInt>(values)));
+    }
+  }
+  to.key().add(rows, plaintexts);
+}
+
+void check_share(const EncryptedUpdateParams& params, const ShareMatrix& share) {
+  const EncryptedUpdateSpec& spec = params.spec();
+  require<InvalidArgument>(spec.share_bits > 0 && share.scale() == spec.share_scale && share.cols() == spec.out,
+                           "layer '", spec.name, "': a share of a derivative is not what updates were made for");
+  // Shares are signed numbers that fit: see `rescale`.
+  const UInt128 half = static_cast<UInt128>(1) << spec.share_bits;
+  UInt128 beyond = 0;
+  for (const UInt128 v : share.values()) beyond |= (v + half) >> (spec.share_bits + 1);
+  require<InvalidArgument>(beyond == 0, "layer '", spec.name, "': a share of a derivative has more than ",
+                           spec.share_bits, " bits");
 }
 
 void check_passes(const SgdPlan& plan, std::size_t passes) {
@@ -170,6 +222,16 @@ ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t 
 }
 
 void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x) {
+  receive(session, layer, x, nullptr);
+}
+
+void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x,
+                                               const ShareMatrix& own) {
+  check_share(*params_, own);
+  receive(session, layer, x, &own);
+}
+
+void EncryptedUpdateHolder::receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own) {
   check_passes(plan(), passes_ + 1);
   pool_ = &session.pool();
   std::optional<Pending> pending;
@@ -181,6 +243,13 @@ void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t l
     if (params_->sums().has_momentum()) pending->history = read(true);
   });
   // Only now is it known to be intact.
+  if (own != nullptr) {
+    const auto factor = [&](bool history) {
+      return share_mean(*params_) * step_factor(params_->sums(), steps_, history);
+    };
+    add_share(pending->derivative, *own, factor(false));
+    if (pending->history) add_share(*pending->history, *own, factor(true));
+  }
   pending_.push_back(std::move(*pending));
   ++passes_;
 }
@@ -237,21 +306,34 @@ ShareMatrix EncryptedUpdateOwner::receive_product(Session& session, std::uint32_
 }
 
 void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer, const Derivative& derivative) {
-  check_passes(plan(), passes_ + 1);
   const IntMatrix& dz = *derivative.values;
   const std::vector<std::int64_t> values = dz.to_dense();
   // Of the mean loss over the real rows; a descent, so that A only ever adds.
   const double mean = -std::ldexp(1.0 / static_cast<double>(derivative.real_rows), -dz.scale());
+  send(session, layer, dz.rows(), mean, [&](std::size_t row, std::size_t col, double factor, int scale) {
+    const auto v = static_cast<double>(values[row * dz.cols() + col]);
+    return he::paillier::to_big(static_cast<Int128>(std::round(std::ldexp(factor * v, scale))));
+  });
+}
+
+void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer, const ShareMatrix& share) {
+  check_share(*params_, share);
+  send(session, layer, share.rows(), share_mean(*params_),
+       [&](std::size_t row, std::size_t col, double factor, int scale) {
+         return scaled_share(share.row(row)[col], share.scale(), factor, scale);
+       });
+}
+
+void EncryptedUpdateOwner::send(Session& session, std::uint32_t layer, std::size_t rows, double mean,
+                                const Scaled& scaled) {
+  check_passes(plan(), passes_ + 1);
   const MomentumSums& sums = params_->sums();
-  session.channel().send(derivative_message(*params_, layer, dz.rows()), [&](ByteSink& out) {
+  session.channel().send(derivative_message(*params_, layer, rows), [&](ByteSink& out) {
     for (const bool history : {false, true}) {
       if (history && !sums.has_momentum()) continue;
-      const double factor = mean * (history ? sums.growth(steps_) : sums.coefficient(steps_));
-      const he::paillier::CryptoShape shape = params_->derivative(dz.rows(), history);
-      const auto value = [&](std::size_t row, std::size_t col) {
-        const auto v = static_cast<double>(values[row * dz.cols() + col]);
-        return static_cast<Int128>(std::round(std::ldexp(factor * v, shape.scale)));
-      };
+      const double factor = mean * step_factor(sums, steps_, history);
+      const he::paillier::CryptoShape shape = params_->derivative(rows, history);
+      const auto value = [&](std::size_t row, std::size_t col) { return scaled(row, col, factor, shape.scale); };
       write_encrypted(key_, shape, value, session.random(), session.pool(), out);
     }
   });

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -11,6 +13,9 @@
 
 // Updates under encryption (`update: encrypted`): A's weights are W_A = U_A + V_A, where U_A is what A drew and never
 // changes, and V_A exists only as [[V_A]]_B, which A itself updates. docs/protocols.md, "Updates under encryption".
+//
+// So are embedding tables, where the derivative itself is shared: what the owner sends is its share, and the holder
+// adds its own. There B may be the holder as well as A.
 //
 //   A: EncryptedUpdateHolder                        B: EncryptedUpdateOwner
 //     send_product    --- [[X V + R]]_B --->          receive_product          forward: A keeps -R
@@ -40,6 +45,8 @@ class EncryptedUpdateHolder final : public WeightUpdate {
   [[nodiscard]] ShareMatrix send_product(Session& session, std::uint32_t layer, const IntMatrix& x);
   /// Keeps what B sent for the next step. Throws ProtocolError if it is not encrypted derivatives.
   void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x);
+  /// The same where both parties hold a share of the derivative: `own` is this party's.
+  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix& own);
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
@@ -64,6 +71,8 @@ class EncryptedUpdateHolder final : public WeightUpdate {
     std::optional<he::paillier::CryptoTensor> history;
   };
 
+  void receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own);
+
   std::shared_ptr<const EncryptedUpdateParams> params_;
   const he::paillier::PaillierMultiplier& peer_;
   he::paillier::CryptoTensor sum_;
@@ -84,8 +93,12 @@ class EncryptedUpdateOwner final : public WeightUpdate {
 
   /// Returns this party's share of `x V_A`, where x are A's features. Throws ProtocolError if it is not a reply.
   [[nodiscard]] ShareMatrix receive_product(Session& session, std::uint32_t layer, std::size_t rows);
+  /// Of `send_derivative`'s message.
+  [[nodiscard]] std::uint64_t derivative_bytes(std::size_t rows) const { return params_->derivative_bytes(rows); }
   /// Cost: one message of `derivative_bytes`. Reveals: nothing to A, who has no key.
   void send_derivative(Session& session, std::uint32_t layer, const Derivative& derivative);
+  /// The same for this party's share of a derivative, scaled as that of a full batch.
+  void send_derivative(Session& session, std::uint32_t layer, const ShareMatrix& share);
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
@@ -96,6 +109,10 @@ class EncryptedUpdateOwner final : public WeightUpdate {
   void load(ByteSource& in);
 
  private:
+  /// Value of the derivative times a factor, at a scale.
+  using Scaled = std::function<he::paillier::BigInt(std::size_t row, std::size_t col, double factor, int scale)>;
+  void send(Session& session, std::uint32_t layer, std::size_t rows, double mean, const Scaled& scaled);
+
   std::shared_ptr<const EncryptedUpdateParams> params_;
   const he::paillier::SecretKey& key_;
   std::size_t steps_ = 0;

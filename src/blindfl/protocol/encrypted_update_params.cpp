@@ -18,7 +18,7 @@ int ceil_log2(double x) {
   return static_cast<int>(std::ceil(std::log2(x)));
 }
 
-SgdPlan checked_plan(const MatMulSpec& spec) {
+SgdPlan checked_plan(const EncryptedUpdateSpec& spec) {
   SgdPlan plan(spec.sgd);
   require<InvalidArgument>(spec.sgd.steps > 0, "layer '", spec.name,
                            "': updates under encryption need the most steps that will be taken (sgd.steps), because "
@@ -32,60 +32,82 @@ SgdPlan checked_plan(const MatMulSpec& spec) {
 
 }  // namespace
 
-EncryptedUpdateParams::EncryptedUpdateParams(const MatMulParams& layer, const he::paillier::Params& params)
-    : params_(params),
-      plan_(checked_plan(layer.spec())),
-      sums_(plan_),
-      in_(layer.spec().in_a),
-      out_(layer.spec().out),
-      batch_(layer.spec().batch),
-      most_terms_(layer.most_nonzeros(Party::kA)),
-      product_scale_(layer.product_scale()),
-      feature_scale_(layer.features(Party::kA).scale()) {
-  const auto batch = static_cast<double>(batch_);
+EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer) {
+  const MatMulSpec& spec = layer.spec();
+  return {.name = spec.name,
+          .in = spec.in_a,
+          .out = spec.out,
+          .batch = spec.batch,
+          .features = layer.features(Party::kA),
+          .most_terms = layer.most_nonzeros(Party::kA),
+          .product_scale = layer.product_scale(),
+          .largest_derivative = spec.derivative.largest,
+          .sgd = spec.sgd};
+}
+
+EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec, const he::paillier::Params& params)
+    : spec_(spec), params_(params), plan_(checked_plan(spec)), sums_(plan_) {
+  const auto batch = static_cast<double>(spec.batch);
   // A learning rate of 0 throughout moves nothing: any scale will do.
   const double coefficient = std::max(sums_.largest_coefficient(), 0x1p-40);
   derivative_scale_ = kPrecision + ceil_log2(batch / coefficient);
   history_scale_ = kPrecision + ceil_log2(batch);
 
   // Of all rows of a batch together; a short batch's few rows count for as much, so one alone may be as large.
-  const double unit = layer.spec().derivative.largest * batch * std::exp2(kPrecision + 1);
+  const double unit = spec.largest_derivative * batch * std::exp2(kPrecision + 1);
   const double growth = sums_.has_momentum() ? sums_.largest_growth() : 1.0;
   derivative_bits_ = ceil_log2(unit * growth) + 1;
-  const auto largest = static_cast<double>(layer.features(Party::kA).bound());
+  const auto largest = static_cast<double>(spec.features.bound());
   const double sum = unit * largest * static_cast<double>(plan_.options().steps);
   const double history = sums_.has_momentum() ? unit * largest * growth / (1.0 - plan_.options().momentum) : 0.0;
   weight_bits_ = std::max(derivative_bits_, ceil_log2(std::max(sum, history)) + 1);
-  result_bits_ = weight_bits_ + bit_length(layer.features(Party::kA).bound()) + bit_length(most_terms_);
+  result_bits_ = weight_bits_ + bit_length(spec.features.bound()) + bit_length(spec.most_terms);
 
-  const double opened = static_cast<double>(plan_.options().steps) * batch * static_cast<double>(out_ * parts());
+  const double opened = static_cast<double>(plan_.options().steps) * batch * static_cast<double>(spec.out * parts());
   hiding_ = kHiding + ceil_log2(opened);
-  const int width = he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_);
-  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", layer.spec().name, "': sums of ",
-                           plan_.options().steps, " steps take ", width,
-                           " bits with their mask, and a Paillier plaintext has ", params.plaintext_bits(),
+  // A share of a derivative is longer than the derivative, and as long as it has not met the other, it needs the room.
+  const int share = spec.share_bits == 0 ? 0 : spec.share_bits + lifted_share_bits() + 2;
+  const int width = std::max(he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_), share);
+  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", spec.name, "': sums of ", plan_.options().steps,
+                           " steps take ", width, " bits with their mask, and a Paillier plaintext has ",
+                           params.plaintext_bits(),
                            ". Declare fewer steps, or lower the range of features or derivative");
+  hiding_ += width - he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_);
   slots_ = he::paillier::Slots(params.plaintext_bits(), width);
 }
 
+// By what a share grows at most on its way to the scales and factors that it is added up at.
+int EncryptedUpdateParams::lifted_share_bits() const {
+  const double growth = sums_.has_momentum() ? sums_.largest_growth() : 1.0;
+  const auto batch = static_cast<double>(spec_.batch);
+  const double sum = std::ldexp(sums_.largest_coefficient() / batch, derivative_scale_ - spec_.share_scale);
+  const double history = std::ldexp(growth / batch, history_scale_ - spec_.share_scale);
+  return std::max(0, ceil_log2(std::max(sum, history)));
+}
+
 he::paillier::CryptoShape EncryptedUpdateParams::derivative(std::size_t rows, bool history) const {
-  return {rows, out_, slots_, history ? history_scale_ : derivative_scale_, derivative_bits_};
+  return {rows, spec_.out, slots_, history ? history_scale_ : derivative_scale_, derivative_bits_};
 }
 
 he::paillier::CryptoShape EncryptedUpdateParams::weights(bool history) const {
   // Without momentum there are no windows, and no memory for an index of their rows.
-  const std::size_t rows = history && !sums_.has_momentum() ? 0 : in_;
-  return {rows, out_, slots_, (history ? history_scale_ : derivative_scale_) + feature_scale_, weight_bits_};
+  const std::size_t rows = history && !sums_.has_momentum() ? 0 : spec_.in;
+  return {rows, spec_.out, slots_, (history ? history_scale_ : derivative_scale_) + spec_.features.scale(),
+          weight_bits_};
 }
 
 he::paillier::ReplyLayout EncryptedUpdateParams::reply(std::size_t rows) const {
-  return {params_, rows * parts(), out_, result_bits_, hiding_};
+  return {params_, rows * parts(), spec_.out, result_bits_, hiding_};
 }
 
 Bytes EncryptedUpdateParams::digest(const std::string& key_id) const {
   Settings settings = plan_.options().settings();
-  settings.add("in", in_).add("out", out_).add("batch", batch_).add("slot", slots_.width()).add("key", key_id);
-  settings.add("derivative_scale", derivative_scale_).add("feature_scale", feature_scale_);
+  settings.add("in", spec_.in)
+      .add("out", spec_.out)
+      .add("batch", spec_.batch)
+      .add("slot", slots_.width())
+      .add("key", key_id);
+  settings.add("derivative_scale", derivative_scale_).add("feature_scale", spec_.features.scale());
   return settings.digest();
 }
 

@@ -1,29 +1,56 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 #include "blindfl/he/paillier/masked_reply.h"
+#include "blindfl/net/step.h"
 #include "blindfl/protocol/matmul_params.h"
 #include "blindfl/protocol/momentum_sums.h"
 
 namespace blindfl::protocol {
+
+/// What updates under encryption must know of the weights V that they are for, and of the X that V is multiplied with.
+struct EncryptedUpdateSpec {
+  std::string name;  ///< of the layer, for error messages
+  std::size_t in = 0;
+  std::size_t out = 0;
+  std::size_t batch = 0;
+  FixedPoint features{FixedPointSpec{}};
+  std::size_t most_terms = 0;  ///< entries of a row of X that are not 0, at most
+  int product_scale = 0;       ///< that shares of X V are wanted at
+  /// Of the derivative of the summed loss by a value of X V.
+  double largest_derivative = 0;
+  /// Where the derivative itself is shared: bits of a share, at scale `share_scale`. 0: one party has it whole.
+  int share_bits = 0;
+  int share_scale = 0;
+  SgdOptions sgd{};
+  net::Step product_step = net::Step::kForwardProduct;
+  net::Step derivative_step = net::Step::kDerivativeOperand;
+};
+
+/// For A's weights of a MatMul layer.
+[[nodiscard]] EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer);
 
 /// Updates under encryption that cannot overflow: every scale, bound and slot, the same at both parties.
 class EncryptedUpdateParams {
  public:
   /// Throws InvalidArgument, with the layer in the message, if the number of steps is not declared, if the plan has
   /// weight decay, or if a sum over all steps does not fit in a plaintext with its mask.
-  EncryptedUpdateParams(const MatMulParams& layer, const he::paillier::Params& params);
+  EncryptedUpdateParams(const EncryptedUpdateSpec& spec, const he::paillier::Params& params);
+  EncryptedUpdateParams(const MatMulParams& layer, const he::paillier::Params& params)
+      : EncryptedUpdateParams(encrypted_update_of(layer), params) {}
+
+  [[nodiscard]] const EncryptedUpdateSpec& spec() const { return spec_; }
 
   [[nodiscard]] const SgdPlan& plan() const { return plan_; }
   [[nodiscard]] const MomentumSums& sums() const { return sums_; }
-  [[nodiscard]] std::size_t batch() const { return batch_; }
-  [[nodiscard]] std::size_t out() const { return out_; }
-  [[nodiscard]] std::size_t most_terms() const { return most_terms_; }
-  /// Scale of the layer's shares of Z.
-  [[nodiscard]] int product_scale() const { return product_scale_; }
+  [[nodiscard]] std::size_t batch() const { return spec_.batch; }
+  [[nodiscard]] std::size_t out() const { return spec_.out; }
+  [[nodiscard]] std::size_t most_terms() const { return spec_.most_terms; }
+  [[nodiscard]] int product_scale() const { return spec_.product_scale; }
   /// Bits that the sum's part of a result is shifted down by, to `product_scale`; below 0: up.
-  [[nodiscard]] int excess_scale() const { return derivative_scale_ + 2 * feature_scale_ - product_scale_; }
+  [[nodiscard]] int excess_scale() const { return derivative_scale_ + 2 * spec_.features.scale() - product_scale(); }
 
   /// Scales of what B encrypts of a derivative: for the sum, and for a window's sum.
   [[nodiscard]] int derivative_scale() const { return derivative_scale_; }
@@ -44,15 +71,12 @@ class EncryptedUpdateParams {
   [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const;
 
  private:
+  [[nodiscard]] int lifted_share_bits() const;
+
+  EncryptedUpdateSpec spec_;
   he::paillier::Params params_;
   SgdPlan plan_;
   MomentumSums sums_;
-  std::size_t in_;
-  std::size_t out_;
-  std::size_t batch_;
-  std::size_t most_terms_;
-  int product_scale_;
-  int feature_scale_;
   int derivative_scale_;
   int history_scale_;
   int derivative_bits_;

@@ -1,28 +1,13 @@
 #include "blindfl/protocol/matmul.h"
 
-#include <cmath>
 #include <numbers>
-#include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/base/secret.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
 
 namespace {
-
-// Each party draws its piece from N(0, sigma^2 / 2), so that the weights start at N(0, sigma^2); where there is but one
-// piece, it is drawn from that.
-ShareMatrix draw_piece(const MatMulParams& params, Party features_of, bool alone, SeededRandom& random) {
-  const MatMulSpec& spec = params.spec();
-  const double deviation = params.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
-  SecretVector<double> reals(params.in(features_of)*spec.out);
-  for (double& x : reals) {
-    x = std::clamp(deviation * random.normal(), -spec.largest_weight, spec.largest_weight);
-  }
-  return encode_ring(params.in(features_of), spec.out, reals, spec.weight_scale, spec.largest_weight);
-}
 
 const he::Plan& cached_plan(std::map<std::pair<Party, std::size_t>, std::shared_ptr<const he::Plan>>& plans,
                             Party party, std::size_t rows, const auto& make) {
@@ -116,7 +101,12 @@ std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& ran
   auto weight = std::make_shared<Weight>();
   weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
   weight->features_of = features_of;
-  if (!alone || session_.party() == Party::kA) weight->piece = draw_piece(params_, features_of, alone, random);
+  if (!alone || session_.party() == Party::kA) {
+    // Two pieces from N(0, sigma^2 / 2) make weights from N(0, sigma^2).
+    const double deviation = params_.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
+    weight->piece =
+        draw_piece(params_.in(features_of), spec.out, deviation, spec.weight_scale, spec.largest_weight, random);
+  }
   // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
   weight->shared_gradient = features_of == Party::kA && !alone;
   weight->gradient_scale = spec.gradient_scale;
@@ -162,27 +152,17 @@ void MatMul::refresh_operands(std::size_t rows) {
 
   std::uint64_t bytes = 0;
   std::function<void()> send = [] {};
-  if (exchanged(peer)) {
+  if (exchanged(peer) && sent_.stale(forward_plan(peer, rows), weight(peer).version)) {
     const he::Plan& plan = forward_plan(peer, rows);
-    std::uint64_t& sent = sent_[plan.operand_layout()];
-    if (sent != weight(peer).version) {
-      bytes = plan.operand_bytes();
-      send = [&plan, &sent, steps, peer, this] {
-        send_operand(session_, *keys(peer), plan, steps, weight(peer).piece);
-        sent = weight(peer).version;
-      };
-    }
+    bytes = plan.operand_bytes();
+    send = [&plan, steps, peer, this] {
+      sent_.send(session_, *keys(peer), plan, steps, weight(peer).version, weight(peer).piece);
+    };
   }
   std::function<void()> receive = [] {};
-  if (exchanged(me)) {
+  if (exchanged(me) && received_.stale(forward_plan(me, rows), weight(me).version)) {
     const he::Plan& plan = forward_plan(me, rows);
-    CachedOperand& cached = received_[plan.operand_layout()];
-    if (cached.version != weight(me).version) {
-      receive = [&plan, &cached, steps, me, this] {
-        cached.operand = receive_operand(session_, *keys(me), plan, steps);
-        cached.version = weight(me).version;
-      };
-    }
+    receive = [&plan, steps, me, this] { received_.receive(session_, *keys(me), plan, steps, weight(me).version); };
   }
   session_.exchange(bytes, send, receive);
 }
@@ -193,7 +173,7 @@ std::optional<ShareMatrix> MatMul::send_half(const IntMatrix& x) {
   if (!exchanged(me)) return holder_->send_product(session_, layer_, x);
   const he::Plan& plan = forward_plan(me, x.rows());
   const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
-  return send_product(session_, *keys(me), plan, steps, x, *received_.at(plan.operand_layout()).operand);
+  return send_product(session_, *keys(me), plan, steps, x, received_.get(plan));
 }
 
 std::optional<ShareMatrix> MatMul::receive_half(std::size_t rows) {

@@ -8,6 +8,7 @@
 
 #include "blindfl/protocol/encrypted_update.h"
 #include "blindfl/protocol/matmul_params.h"
+#include "blindfl/protocol/operand_versions.h"
 #include "blindfl/protocol/output.h"
 #include "blindfl/protocol/product.h"
 #include "blindfl/protocol/row_update.h"
@@ -62,10 +63,6 @@ class MatMul {
 
  private:
   using PlanPointer = std::shared_ptr<const he::Plan>;
-  struct CachedOperand {
-    std::uint64_t version = 0;
-    std::unique_ptr<const he::Operand> operand;
-  };
 
   /// Keys for the products with one party's features: null until `take_keys`.
   [[nodiscard]] const SchemeKeys*& keys(Party party) { return party == Party::kA ? keys_a_ : keys_b_; }
@@ -97,9 +94,8 @@ class MatMul {
   std::shared_ptr<Weight> weight_b_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> backward_plans_;
-  /// By layout: the peer's encrypted piece of my weights, and the version of my piece of its weights that I have sent.
-  std::map<std::string, CachedOperand> received_;
-  std::map<std::string, std::uint64_t> sent_;
+  ReceivedOperand received_;  ///< the peer's piece of my weights
+  SentOperand sent_;          ///< my piece of its weights
   // With updates under encryption: at A, at B, at B.
   std::shared_ptr<EncryptedUpdateHolder> holder_;
   std::shared_ptr<EncryptedUpdateOwner> owner_;

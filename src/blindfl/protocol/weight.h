@@ -29,4 +29,8 @@ struct Weight {
   std::size_t batch = 1;  ///< gradients are those of the mean loss times this
 };
 
+/// A piece of initial weights: normal numbers of that deviation, cut off at +-largest.
+[[nodiscard]] ShareMatrix draw_piece(std::size_t rows, std::size_t cols, double deviation, int scale, double largest,
+                                     SeededRandom& random);
+
 }  // namespace blindfl::protocol

@@ -1,5 +1,6 @@
 #include "blindfl/share/share_matrix.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "blindfl/base/error.h"
@@ -65,6 +66,30 @@ std::pair<ShareMatrix, ShareMatrix> split(const ShareMatrix& value, Random& rand
 
 ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b) {
   return a + b;
+}
+
+ShareMatrix transpose(const ShareMatrix& m) {
+  ShareMatrix transposed(m.cols(), m.rows(), m.scale());
+  for (std::size_t r = 0; r < m.rows(); ++r) {
+    for (std::size_t c = 0; c < m.cols(); ++c) transposed.row(c)[r] = m.row(r)[c];
+  }
+  return transposed;
+}
+
+ShareMatrix select_columns(const ShareMatrix& m, std::size_t first, std::size_t count) {
+  require<InvalidArgument>(first <= m.cols() && count <= m.cols() - first, "select_columns: ", count, " columns from ",
+                           first, " on, of ", m.cols());
+  ShareMatrix selected(m.rows(), count, m.scale());
+  for (std::size_t r = 0; r < m.rows(); ++r) std::ranges::copy(m.row(r).subspan(first, count), selected.row(r).begin());
+  return selected;
+}
+
+void place_columns(ShareMatrix& to, std::size_t first, const ShareMatrix& from) {
+  require<InvalidArgument>(
+      first <= to.cols() && from.cols() <= to.cols() - first && from.rows() == to.rows() && from.scale() == to.scale(),
+      "place_columns: ", from.rows(), " x ", from.cols(), " at scale ", from.scale(), " does not fit at column ", first,
+      " of ", to.rows(), " x ", to.cols(), " at scale ", to.scale());
+  for (std::size_t r = 0; r < to.rows(); ++r) std::ranges::copy(from.row(r), to.row(r).subspan(first).begin());
 }
 
 ShareMatrix rescale(const ShareMatrix& share, int scale) {

@@ -56,6 +56,13 @@ class ShareMatrix {
 /// The secret: the sum of the two shares.
 [[nodiscard]] ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b);
 
+[[nodiscard]] ShareMatrix transpose(const ShareMatrix& m);
+
+/// The columns first, ..., first + count - 1. Throws InvalidArgument if there are fewer.
+[[nodiscard]] ShareMatrix select_columns(const ShareMatrix& m, std::size_t first, std::size_t count);
+/// Writes `from` into the columns of `to` from `first` on. Throws InvalidArgument if it does not fit there.
+void place_columns(ShareMatrix& to, std::size_t first, const ShareMatrix& from);
+
 /// This party's share at another scale; the peer does the same with its own, without a message.
 ///
 /// Upwards it is exact. Downwards by k bits each share is read as signed and rounded, so that the secret is off by at

@@ -65,7 +65,7 @@ ShareMatrix to_share(const ReplyLayout& layout, int scale, const Integers& value
 }  // namespace
 
 void write_encrypted(const SecretKey& key, const CryptoShape& shape,
-                     const std::function<Int128(std::size_t, std::size_t)>& value, Random& random, ThreadPool& pool,
+                     const std::function<BigInt(std::size_t, std::size_t)>& value, Random& random, ThreadPool& pool,
                      ByteSink& out) {
   constexpr std::size_t kChunk = 512;  // ciphertexts in memory at a time
   constexpr std::size_t kGrain = 32;
@@ -88,9 +88,9 @@ void write_encrypted(const SecretKey& key, const CryptoShape& shape,
         for (std::size_t i = from; i < to; ++i) {
           const std::size_t row = (first + i) / groups;
           const std::size_t col = (first + i) % groups * width;
-          SecretVector<Int128> values;
+          Integers values;
           for (std::size_t c = col; c < std::min(shape.cols, col + width); ++c) values.push_back(value(row, c));
-          plaintexts.push_back(shape.slots.pack(std::span<const Int128>(values)));
+          plaintexts.push_back(shape.slots.pack(std::span<const BigInt>(values)));
         }
         key.encrypt(std::span(pointers).subspan(from, to - from), plaintexts, generators[piece]);
       }
@@ -102,7 +102,7 @@ void write_encrypted(const SecretKey& key, const CryptoShape& shape,
 
 void PaillierKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                                   ByteSink& out) const {
-  const auto value = [&](std::size_t row, std::size_t col) { return static_cast<Int128>(m.row(row)[col]); };
+  const auto value = [&](std::size_t row, std::size_t col) { return to_big(static_cast<Int128>(m.row(row)[col])); };
   write_id(key_.public_key(), out);
   write_encrypted(key_, own(plan).operand(), value, random, pool, out);
 }

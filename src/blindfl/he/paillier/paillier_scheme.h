@@ -79,7 +79,7 @@ class PaillierMultiplier final : public Multiplier {
 
 /// Encrypts a matrix of signed integers row by row, in pieces, so that memory does not grow with it, and writes it.
 void write_encrypted(const SecretKey& key, const CryptoShape& shape,
-                     const std::function<Int128(std::size_t row, std::size_t col)>& value, Random& random,
+                     const std::function<BigInt(std::size_t row, std::size_t col)>& value, Random& random,
                      ThreadPool& pool, ByteSink& out);
 
 }  // namespace paillier
