@@ -13,6 +13,32 @@
 
 namespace blindfl::protocol {
 
+/// A table that nobody has, with both parties' halves in hand; what is encrypted is opened with its owner's key.
+inline std::vector<double> opened_table(EmbedMatMul& a, EmbedMatMul& b, std::size_t index) {
+  const bool a_has = a.tables()[index]->mine();
+  EmbeddingTable& has = *(a_has ? a : b).tables()[index];
+  EmbeddingTable& other = *(a_has ? b : a).tables()[index];
+  if (has.field().update == Update::kExchanged) return decode_ring(open(has.weight()->piece, other.weight()->piece));
+  std::vector<double> values = decode_ring(has.weight()->piece);
+  const auto& keys = (a_has ? b : a).session().keys(has.field().scheme);
+  const he::paillier::testing::TensorLab lab(
+      dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys.owner).secret_key());
+  const EncryptedUpdateHolder& holder = *has.holder();
+  const MomentumSums sums(holder.plan());
+  const auto add = [&](const he::paillier::CryptoTensor& m, double factor) {
+    const he::paillier::Integers opened = lab.decrypt(m);
+    for (std::size_t i = 0; i < opened.size(); ++i) {
+      values[i] += factor * std::ldexp(mpz_get_d(opened[i]), -m.shape().scale);
+    }
+  };
+  add(holder.sum(), 1.0);
+  if (!sums.has_momentum()) return values;
+  const std::size_t window = sums.window_of(holder.steps());
+  add(holder.window(false), -sums.fading(holder.steps(), window));
+  if (window > 0) add(holder.window(true), -sums.fading(holder.steps(), window - 1));
+  return values;
+}
+
 /// Both halves of one Embed-MatMul layer, made at the same time, as layers with several schemes must be.
 class EmbedPair {
  public:
@@ -42,32 +68,7 @@ class EmbedPair {
 
   /// The weights that nobody has: both pieces added up.
   [[nodiscard]] std::vector<double> weight() { return decode_ring(open(a_->weight()->piece, b_->weight()->piece)); }
-  /// A table that nobody has; what is encrypted is opened with both parties' keys in hand.
-  [[nodiscard]] std::vector<double> table(std::size_t index) {
-    EmbeddingTable& at_a = *a_->tables()[index];
-    EmbeddingTable& at_b = *b_->tables()[index];
-    if (at_a.field().update == Update::kExchanged) return decode_ring(open(at_a.weight()->piece, at_b.weight()->piece));
-    EmbeddingTable& has = at_a.mine() ? at_a : at_b;
-    const Party other = at_a.mine() ? Party::kB : Party::kA;
-    std::vector<double> values = decode_ring(has.weight()->piece);
-    const auto& keys = parties.session(other).keys(has.field().scheme);
-    const auto& key = dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys.owner).secret_key();
-    const he::paillier::testing::TensorLab lab(key);
-    const EncryptedUpdateHolder& holder = *has.holder();
-    const MomentumSums sums(holder.plan());
-    const auto add = [&](const he::paillier::CryptoTensor& m, double factor) {
-      const he::paillier::Integers opened = lab.decrypt(m);
-      for (std::size_t i = 0; i < opened.size(); ++i) {
-        values[i] += factor * std::ldexp(mpz_get_d(opened[i]), -m.shape().scale);
-      }
-    };
-    add(holder.sum(), 1.0);
-    if (!sums.has_momentum()) return values;
-    const std::size_t window = sums.window_of(holder.steps());
-    add(holder.window(false), -sums.fading(holder.steps(), window));
-    if (window > 0) add(holder.window(true), -sums.fading(holder.steps(), window - 1));
-    return values;
-  }
+  [[nodiscard]] std::vector<double> table(std::size_t index) { return opened_table(*a_, *b_, index); }
 
   testing::TwoParties parties;
 

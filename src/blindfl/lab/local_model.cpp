@@ -51,24 +51,32 @@ torch::Tensor features_tensor(const data::Table& table) {
   return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32), {rows, cols}).coalesce();
 }
 
-void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options) {
-  const data::BatchOrder order(rows.rows(), options.batch, options.order_seed);
+void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family family, const std::vector<double>& labels,
+         const train::TrainOptions& options) {
+  const data::BatchOrder order(labels.size(), options.batch, options.order_seed);
   const protocol::SgdPlan plan(options.sgd);
-  torch::optim::SGD optimizer(model->parameters(), torch::optim::SGDOptions(options.sgd.learning_rate)
+  torch::optim::SGD optimizer(module.parameters(), torch::optim::SGDOptions(options.sgd.learning_rate)
                                                        .momentum(options.sgd.momentum)
                                                        .weight_decay(options.sgd.weight_decay));
   std::size_t step = 0;
   for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
     for (const auto& chosen : order.batches(epoch)) {
-      const data::Table batch = rows.select_rows(chosen);
-      const torch::Tensor labels = nn::to_tensor(batch.labels(), batch.rows(), 1).view({-1});
+      std::vector<double> chosen_labels;
+      for (const std::uint32_t row : chosen) chosen_labels.push_back(labels[row]);
       optimizer.zero_grad();
-      nn::loss(family, model->forward(features_tensor(batch)), labels).backward();
+      nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels, chosen.size(), 1).view({-1})).backward();
       const double learning_rate = plan.learning_rate_at(step++);
       static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(learning_rate);
       optimizer.step();
     }
   }
+}
+
+void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options) {
+  const auto forward = [&](std::span<const std::uint32_t> chosen) {
+    return model->forward(features_tensor(rows.select_rows(chosen)));
+  };
+  fit(*model, forward, family, rows.labels(), options);
 }
 
 torch::Tensor score(LocalModel& model, const data::Table& rows) {

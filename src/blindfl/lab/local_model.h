@@ -3,7 +3,9 @@
 #include <torch/torch.h>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <vector>
 
 #include "blindfl/data/table.h"
@@ -35,7 +37,11 @@ TORCH_MODULE(LocalModel);
 /// All rows of a table as a tensor: sparse tables become sparse tensors.
 [[nodiscard]] torch::Tensor features_tensor(const data::Table& table);
 
-/// Trains with the same batches, in the same order and at the same learning rates, as `train::fit` does.
+/// Trains any module with the same batches, in the same order and at the same learning rates, as `train::fit` does.
+/// `forward` gives the scores of the rows it is given.
+using ForwardRows = std::function<torch::Tensor(std::span<const std::uint32_t> rows)>;
+void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family family, const std::vector<double>& labels,
+         const train::TrainOptions& options);
 void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options);
 
 /// The model's scores, a row for each row of the table.

@@ -43,14 +43,14 @@ protocol::LayerPlan make_plan(const protocol::Session& session, const protocol::
 }  // namespace
 
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
-class MatMulImpl::Source final : public SourceLayer {
+class MatMulImpl::Source {
  public:
   Source(protocol::Session& session, const protocol::MatMulSpec& spec)
       : layer(std::make_shared<protocol::MatMul>(session, spec)),
         weight_a(session, layer->shared_weight(protocol::Party::kA)),
         weight_b(session, layer->shared_weight(protocol::Party::kB)) {}
 
-  void backward(const IntMatrix& features, const protocol::Derivative& derivative) override {
+  void backward(const IntMatrix& features, const protocol::Derivative& derivative) {
     const protocol::MatMulGradients gradients = layer->backward(features, derivative);
     weight_a.accumulate_grad(gradients.weight_a);
     weight_b.accumulate_grad(gradients.weight_b);
@@ -78,7 +78,9 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   output.share = layer.forward(batch.features);
   output.rows = batch.rows;
   output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative};
-  output.parts = {{source_, batch.features}};
+  output.parts = {[source = source_, x = batch.features](const protocol::Derivative& derivative) {
+    source->backward(x, derivative);
+  }};
   return output;
 }
 

@@ -17,13 +17,6 @@ std::size_t first_width(const std::vector<std::size_t>& hidden) {
   return hidden.front();
 }
 
-// As torch's Linear starts it. Not zeros: a row without features would then sit exactly on ReLU's kink, where the last
-// bit of Z decides about its whole derivative.
-torch::Tensor initial_bias(const FeatureShape& shape, std::size_t width) {
-  const double bound = 1.0 / std::sqrt(static_cast<double>(shape.in_a + shape.in_b));
-  return torch::empty({as_size(width)}).uniform_(-bound, bound);
-}
-
 /// Labels that a family cannot have train nonsense without a word otherwise: -1 and 1 instead of 0 and 1, say.
 void check_labels(Family family, const torch::Tensor& labels) {
   const torch::Tensor floats = labels.to(torch::kFloat32).contiguous();
@@ -68,6 +61,11 @@ torch::Tensor predictions(Family family, const torch::Tensor& scores) {
   fail<InvalidArgument>("predictions: there is no such family");
 }
 
+torch::Tensor initial_bias(std::size_t inputs, std::size_t width) {
+  const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
+  return torch::empty({as_size(width)}).uniform_(-bound, bound);
+}
+
 GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs,
                                              const MatMulOptions& options)
     : source(register_module("source", MatMul(session, shape, outputs, options))),
@@ -90,7 +88,7 @@ torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size
 MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
                  std::size_t outputs, Activation activation, const MatMulOptions& options)
     : source(register_module("source", MatMul(session, shape, first_width(hidden), options))),
-      bias(register_parameter("bias", initial_bias(shape, first_width(hidden)))),
+      bias(register_parameter("bias", initial_bias(shape.in_a + shape.in_b, first_width(hidden)))),
       top(register_module("top", make_top(hidden, outputs, activation))) {}
 
 torch::Tensor MlpImpl::forward(const data::Batch& batch) {

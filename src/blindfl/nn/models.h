@@ -58,4 +58,8 @@ TORCH_MODULE(Mlp);
 [[nodiscard]] torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs,
                                              Activation activation);
 
+/// A bias as torch's Linear starts it. Not zeros: a row without features would then sit exactly on ReLU's kink, where
+/// the last bit of Z decides about its whole derivative.
+[[nodiscard]] torch::Tensor initial_bias(std::size_t inputs, std::size_t width);
+
 }  // namespace blindfl::nn

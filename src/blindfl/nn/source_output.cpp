@@ -28,7 +28,7 @@ struct SavedOutput : torch::CustomClassHolder {
   SourceOutput::Opening opening;
   std::size_t rows;
   std::size_t padded;
-  std::vector<SourceOutput::Part> parts;
+  std::vector<SourceOutput::Backward> parts;
 };
 
 torch::Tensor open_tensor(const SourceOutput& output) {
@@ -58,7 +58,7 @@ void run_backward(const SavedOutput& saved, const torch::Tensor& grad) {
   require<InvalidArgument>(!torch::GradMode::is_enabled(),
                            "a federated layer has no second derivative: backward() with create_graph is not possible");
   const protocol::Derivative derivative = derivative_of(saved, grad);
-  for (const SourceOutput::Part& part : saved.parts) part.layer->backward(part.features, derivative);
+  for (const SourceOutput::Backward& backward : saved.parts) backward(derivative);
 }
 
 // `anchor` is a leaf that requires a gradient: without one, torch would not call backward.

@@ -2,31 +2,18 @@
 
 #include <torch/torch.h>
 
-#include <memory>
+#include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "blindfl/protocol/output.h"
 
 namespace blindfl::nn {
 
-/// A layer that turns both parties' features into shares of an output, and can go back.
-class SourceLayer {
- public:
-  SourceLayer() = default;
-  SourceLayer(const SourceLayer&) = delete;
-  SourceLayer& operator=(const SourceLayer&) = delete;
-  virtual ~SourceLayer() = default;
-
-  /// Takes part in the backward pass for the features of one forward pass, and keeps the gradients.
-  virtual void backward(const IntMatrix& features, const protocol::Derivative& derivative) = 0;
-};
-
 /// This party's share of what one source layer, or the sum of several, made of a batch: not yet opened.
 struct SourceOutput {
-  struct Part {
-    std::shared_ptr<SourceLayer> layer;
-    IntMatrix features;
-  };
+  /// Takes part in one layer's backward pass for this forward pass, and keeps the gradients.
+  using Backward = std::function<void(const protocol::Derivative&)>;
   /// How the output is opened and its derivative taken; layers that are added up must agree.
   struct Opening {
     protocol::Session* session = nullptr;
@@ -38,7 +25,7 @@ struct SourceOutput {
   protocol::OutputShare share;
   std::size_t rows = 0;  ///< rows with data; what follows is padding
   Opening opening;
-  std::vector<Part> parts;
+  std::vector<Backward> parts;  ///< of the layers, in the order of their forward passes
 
   /// The sum, to be opened once. Throws InvalidArgument if the two cannot be opened together.
   friend SourceOutput operator+(const SourceOutput& a, const SourceOutput& b);

@@ -1,0 +1,118 @@
+#include "blindfl/nn/deep_models.h"
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+std::int64_t as_size(std::size_t n) {
+  return static_cast<std::int64_t>(n);
+}
+
+const CategoryShape& with_fields(const CategoryShape& shape) {
+  require<InvalidArgument>(!shape.fields_a.empty() || !shape.fields_b.empty(),
+                           "a model with embeddings needs categorical fields. For numeric features alone there are "
+                           "generalised linear models and multi-layer perceptrons");
+  return shape;
+}
+
+std::size_t embedded_inputs(const CategoryShape& shape) {
+  return (shape.fields_a.size() + shape.fields_b.size()) * shape.dimension;
+}
+
+std::size_t first_of(const std::vector<std::size_t>& widths, const char* what) {
+  require<InvalidArgument>(!widths.empty(), what, " needs at least one hidden layer");
+  return widths.front();
+}
+
+MatMul numeric_source(protocol::Session& session, const FeatureShape& shape, std::size_t out,
+                      const MatMulOptions& options) {
+  return shape.in_a + shape.in_b == 0 ? MatMul(nullptr) : MatMul(session, shape, out, options);
+}
+
+/// A perceptron from `inputs` over hidden layers to outputs.
+torch::nn::Sequential perceptron(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
+                                 Activation activation) {
+  torch::nn::Sequential layers(torch::nn::Linear(as_size(inputs), as_size(hidden.front())));
+  layers->extend(*make_top(hidden, outputs, activation));
+  return layers;
+}
+
+}  // namespace
+
+WideDeepTopImpl::WideDeepTopImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
+                                 Activation activation)
+    : bias(register_parameter("bias", initial_bias(inputs, first_of(hidden, "the deep part")))),
+      layers(register_module("layers", make_top(hidden, outputs, activation))) {}
+
+torch::Tensor WideDeepTopImpl::forward(const torch::Tensor& wide, const torch::Tensor& deep) {
+  const torch::Tensor scores = layers->forward(deep + bias);
+  return wide.defined() ? scores + wide : scores;
+}
+
+WideDeepImpl::WideDeepImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
+                           const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation,
+                           const TwoSourceOptions& options)
+    : wide(numeric_source(session, numeric, outputs, options.numeric)),
+      deep(register_module("deep", EmbedMatMul(session, with_fields(categories), first_of(hidden, "the deep part"),
+                                               options.categories))),
+      top(register_module("top", WideDeepTop(embedded_inputs(categories), hidden, outputs, activation))) {
+  if (wide) register_module("wide", wide);
+}
+
+torch::Tensor WideDeepImpl::forward(const data::Batch& batch) {
+  const torch::Tensor from_numbers = wide ? wide(batch) : torch::Tensor();
+  return top(from_numbers, deep(batch));
+}
+
+DlrmTopImpl::DlrmTopImpl(std::size_t numeric, std::size_t embedded, const DlrmShape& shape, std::size_t outputs,
+                         Activation activation)
+    : embedded_bias(register_parameter("embedded_bias", initial_bias(embedded, shape.vectors * shape.dimension))),
+      shape_(shape) {
+  require<InvalidArgument>(shape.vectors >= 2 && shape.dimension > 0, "DLRM: there are no pairs of ", shape.vectors,
+                           " vectors of dimension ", shape.dimension);
+  (void)first_of(shape.top, "DLRM's top");
+  std::size_t vectors = shape.vectors;
+  std::size_t inputs = 0;
+  if (numeric > 0) {
+    bottom_bias = register_parameter("bottom_bias", initial_bias(numeric, first_of(shape.bottom, "DLRM's bottom")));
+    bottom = register_module("bottom", make_top(shape.bottom, shape.dimension, activation));
+    ++vectors;
+    inputs = shape.dimension;
+  }
+  inputs += vectors * (vectors - 1) / 2;
+  top = register_module("top", perceptron(inputs, shape.top, outputs, activation));
+}
+
+torch::Tensor DlrmTopImpl::forward(const torch::Tensor& numeric, const torch::Tensor& embedded) {
+  const std::int64_t rows = embedded.size(0);
+  torch::Tensor vectors = (embedded + embedded_bias).view({rows, as_size(shape_.vectors), as_size(shape_.dimension)});
+  torch::Tensor from_numbers;
+  if (numeric.defined()) {
+    from_numbers = bottom->forward(numeric + bottom_bias);
+    vectors = torch::cat({vectors, from_numbers.unsqueeze(1)}, 1);
+  }
+  const torch::Tensor pairs = torch::bmm(vectors, vectors.transpose(1, 2));
+  const torch::Tensor places = torch::tril_indices(vectors.size(1), vectors.size(1), -1);
+  torch::Tensor inputs = pairs.index({torch::indexing::Slice(), places[0], places[1]});
+  if (numeric.defined()) inputs = torch::cat({from_numbers, inputs}, 1);
+  return top->forward(inputs);
+}
+
+DlrmImpl::DlrmImpl(protocol::Session& session, const FeatureShape& numeric_shape, const CategoryShape& categories,
+                   const DlrmShape& shape, std::size_t outputs, Activation activation, const TwoSourceOptions& options)
+    : numeric(numeric_source(session, numeric_shape, shape.bottom.empty() ? 1 : shape.bottom.front(), options.numeric)),
+      embedded(register_module("embedded", EmbedMatMul(session, with_fields(categories),
+                                                       shape.vectors * shape.dimension, options.categories))),
+      top(register_module("top", DlrmTop(numeric_shape.in_a + numeric_shape.in_b, embedded_inputs(categories), shape,
+                                         outputs, activation))) {
+  if (numeric) register_module("numeric", numeric);
+}
+
+torch::Tensor DlrmImpl::forward(const data::Batch& batch) {
+  const torch::Tensor from_numbers = numeric ? numeric(batch) : torch::Tensor();
+  return top(from_numbers, embedded(batch));
+}
+
+}  // namespace blindfl::nn

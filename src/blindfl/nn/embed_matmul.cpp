@@ -1,0 +1,103 @@
+#include "blindfl/nn/embed_matmul.h"
+
+#include <ostream>
+#include <utility>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+protocol::EmbedMatMulSpec make_spec(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options) {
+  protocol::EmbedMatMulSpec spec;
+  spec.name = options.name;
+  const auto update = options.update.value_or(protocol::Update::kExchanged);
+  for (const CategoryField& f : shape.fields_a) spec.fields_a.push_back({f, update, options.table_scheme});
+  for (const CategoryField& f : shape.fields_b) spec.fields_b.push_back({f, update, options.table_scheme});
+  spec.dimension = shape.dimension;
+  spec.out = out;
+  spec.batch = shape.batch;
+  spec.derivative = options.derivative;
+  spec.largest_weight = options.largest_weight;
+  spec.largest_embedding = options.largest_embedding;
+  spec.output_scale = options.output_scale;
+  spec.initial_deviation = options.initial_deviation;
+  spec.table_deviation = options.table_deviation;
+  spec.scheme = options.scheme;
+  spec.sgd = options.sgd;
+  return spec;
+}
+
+}  // namespace
+
+// Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
+class EmbedMatMulImpl::Source {
+ public:
+  Source(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
+      : layer(session, spec), weight(session, layer.weight()) {
+    for (const auto& table : layer.tables()) tables.emplace_back(session, table->weight());
+  }
+
+  void backward(const protocol::EmbedPass& pass, const protocol::Derivative& derivative) {
+    const protocol::EmbedGradients gradients = layer.backward(pass, derivative);
+    weight.accumulate_grad(gradients.weight);
+    for (std::size_t i = 0; i < tables.size(); ++i) tables[i].accumulate_grad(gradients.tables[i]);
+  }
+
+  protocol::EmbedMatMul layer;
+  FederatedParameter weight;
+  std::vector<FederatedParameter> tables;
+};
+
+EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const CategoryShape& shape, std::size_t out,
+                                 const EmbedMatMulOptions& options)
+    : EmbedMatMulImpl(session, make_spec(shape, out, options)) {}
+
+EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
+    : source_(std::make_shared<Source>(session, spec)) {
+  register_federated(source_->weight);
+  for (const FederatedParameter& table : source_->tables) register_federated(table);
+}
+
+SourceOutput EmbedMatMulImpl::shares(const data::Batch& batch) {
+  protocol::EmbedMatMul& layer = source_->layer;
+  const protocol::EmbedMatMulSpec& spec = layer.params().spec();
+  // A party without fields knows the rows from its features, of which there may be none either.
+  const std::size_t rows = batch.fields.empty() ? batch.features.rows() : batch.fields.front().rows();
+  protocol::EmbedMatMul::Forward forward = layer.forward(batch.fields, rows);
+  SourceOutput output;
+  output.share = std::move(forward.output);
+  output.rows = batch.rows;
+  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative};
+  output.parts = {[source = source_, pass = std::make_shared<const protocol::EmbedPass>(std::move(forward.pass))](
+                      const protocol::Derivative& derivative) { source->backward(*pass, derivative); }};
+  return output;
+}
+
+torch::Tensor EmbedMatMulImpl::forward(const data::Batch& batch) {
+  return open(shares(batch));
+}
+
+FederatedParameter EmbedMatMulImpl::weight() const {
+  return source_->weight;
+}
+
+FederatedParameter EmbedMatMulImpl::table(protocol::Party features_of, std::size_t field) const {
+  const protocol::EmbedMatMulParams& params = source_->layer.params();
+  require<InvalidArgument>(field < params.fields(features_of).size(), "layer '", params.spec().name,
+                           "': there is no field ", field);
+  return source_->tables[(features_of == protocol::Party::kB ? params.spec().fields_a.size() : 0) + field];
+}
+
+protocol::EmbedMatMul& EmbedMatMulImpl::layer() const {
+  return source_->layer;
+}
+
+void EmbedMatMulImpl::pretty_print(std::ostream& stream) const {
+  const protocol::EmbedMatMulSpec& spec = source_->layer.params().spec();
+  stream << "blindfl::EmbedMatMul(fields_a=" << spec.fields_a.size() << ", fields_b=" << spec.fields_b.size()
+         << ", dimension=" << spec.dimension << ", out=" << spec.out << ")";
+}
+
+}  // namespace blindfl::nn
