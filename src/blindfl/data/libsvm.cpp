@@ -1,16 +1,14 @@
 #include "blindfl/data/libsvm.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/data/number.h"
 #include "blindfl/data/text_file.h"
 
 namespace blindfl::data {
@@ -19,34 +17,12 @@ namespace {
 
 constexpr std::string_view kBlanks = " \t";
 
-enum class Parsed { kFine, kMalformed, kOutOfRange };
-
 /// Cuts the next word off the front of `rest`; empty at the end.
 std::string_view take_word(std::string_view& rest) {
   rest.remove_prefix(std::min(rest.find_first_not_of(kBlanks), rest.size()));
   const std::string_view word = rest.substr(0, rest.find_first_of(kBlanks));
   rest.remove_prefix(word.size());
   return word;
-}
-
-template <class Number>
-std::pair<Parsed, Number> parse(std::string_view word) {
-  Number number{};
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error == std::errc::invalid_argument || stop != end) return {Parsed::kMalformed, number};
-  return {error == std::errc{} ? Parsed::kFine : Parsed::kOutOfRange, number};
-}
-
-std::pair<Parsed, double> parse_real(std::string_view word) {
-  // from_chars knows no plus sign; without this check "+-1" would pass.
-  if (word.starts_with('+')) {
-    word.remove_prefix(1);
-    if (word.starts_with('-')) return {Parsed::kMalformed, 0};
-  }
-  const auto [parsed, number] = parse<double>(word);
-  if (parsed == Parsed::kFine && !std::isfinite(number)) return {Parsed::kOutOfRange, 0};
-  return {parsed, number};
 }
 
 /// Collects the rows of one file.
@@ -97,7 +73,7 @@ void LibsvmParser::add_entry(std::string_view word) {
   const std::size_t colon = word.find(':');
   check(colon != std::string_view::npos, "entry ", entry, ": bad index: no colon; an entry reads `index:value`");
 
-  const auto [index_parsed, index] = parse<std::uint64_t>(word.substr(0, colon));
+  const auto [index_parsed, index] = parse_number<std::uint64_t>(word.substr(0, colon));
   check(index_parsed != Parsed::kMalformed, "entry ", entry, ": bad index: not a whole number");
   check(index_parsed == Parsed::kFine && index < IntMatrix::kNoColumn - 1, "entry ", entry, ": bad index: too large");
   check(index >= options_.index_base, "entry ", entry, ": bad index: below ", options_.index_base,
