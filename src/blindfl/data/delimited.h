@@ -55,6 +55,8 @@ class DelimitedReader {
   [[nodiscard]] std::size_t line() const { return line_; }
   /// "file: line 3: column 2 ('age')": for errors about what a cell holds.
   [[nodiscard]] std::string where(std::size_t column) const;
+  /// Without the blanks at both ends, if cells are trimmed.
+  [[nodiscard]] std::string_view trimmed(std::string_view text) const;
 
  private:
   bool read_row();
@@ -67,7 +69,6 @@ class DelimitedReader {
   void check_room_for_cell(std::size_t cells) const;
   void name_columns();
   [[nodiscard]] std::string_view without_blanks_before(std::string_view text) const;
-  [[nodiscard]] std::string_view trimmed(std::string_view text) const;
 
   DelimitedOptions options_;
   LineReader reader_;
