@@ -220,6 +220,9 @@ TEST(Frame, ReadsAvazu) {
   EXPECT_EQ(std::ranges::count(frame.labels, 1.0), 2'559);
   EXPECT_EQ(std::ranges::count(frame.labels, 0.0), 12'441);
   EXPECT_EQ(frame.category_column("hour").dictionary.size(), 24U);
+  EXPECT_EQ(frame.category_column("site_id").dictionary.size(), 721U);
+  EXPECT_EQ(frame.category_column("device_model").dictionary.size(), 1'599U);
+  EXPECT_EQ(frame.category_column("C14").dictionary.size(), 1'116U);
 }
 
 TEST(Frame, ReadsTheVerticallySplitBreastSet) {
