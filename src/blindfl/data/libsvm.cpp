@@ -1,16 +1,15 @@
 #include "blindfl/data/libsvm.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/data/number.h"
 #include "blindfl/data/text_file.h"
 
 namespace blindfl::data {
@@ -18,8 +17,6 @@ namespace blindfl::data {
 namespace {
 
 constexpr std::string_view kBlanks = " \t";
-
-enum class Parsed { kFine, kMalformed, kOutOfRange };
 
 /// Cuts the next word off the front of `rest`; empty at the end.
 std::string_view take_word(std::string_view& rest) {
@@ -29,100 +26,104 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
-template <class Number>
-std::pair<Parsed, Number> parse(std::string_view word) {
-  Number number{};
-  const char* const end = word.data() + word.size();
-  const auto [stop, error] = std::from_chars(word.data(), end, number);
-  if (error == std::errc::invalid_argument || stop != end) return {Parsed::kMalformed, number};
-  return {error == std::errc{} ? Parsed::kFine : Parsed::kOutOfRange, number};
-}
-
-std::pair<Parsed, double> parse_real(std::string_view word) {
-  // from_chars knows no plus sign; without this check "+-1" would pass.
-  if (word.starts_with('+')) {
-    word.remove_prefix(1);
-    if (word.starts_with('-')) return {Parsed::kMalformed, 0};
-  }
-  const auto [parsed, number] = parse<double>(word);
-  if (parsed == Parsed::kFine && !std::isfinite(number)) return {Parsed::kOutOfRange, 0};
-  return {parsed, number};
-}
-
-/// Collects the rows of one file.
-class LibsvmParser {
+/// The rows of a file, entry by entry.
+class LibsvmRows {
  public:
-  LibsvmParser(std::string name, const LibsvmOptions& options) : name_(std::move(name)), options_(options) {}
+  explicit LibsvmRows(const std::filesystem::path& path) : reader_(path), name_(path.string()) {}
 
-  void add_line(std::size_t number, std::string_view line);
-  [[nodiscard]] Table finish();
+  /// Goes to the next row and reads its label; false after the last one.
+  bool next_row();
+  /// Goes to the next entry of the row; false after the last one.
+  bool next_entry();
+
+  [[nodiscard]] double label() const { return label_; }
+  /// Of the current entry, as it is written and as a number.
+  [[nodiscard]] std::string_view index_text() const { return index_text_; }
+  [[nodiscard]] std::uint64_t index() const { return index_; }
+  [[nodiscard]] double value() const { return value_; }
+
+  template <class... Parts>
+  void check_row(bool condition, const Parts&... parts) const {
+    require<DataError>(condition, name_, ": line ", reader_.number(), ": ", parts...);
+  }
+  template <class... Parts>
+  void check_entry(bool condition, const Parts&... parts) const {
+    check_row(condition, "entry ", entry_, ": ", parts...);
+  }
+  void check_any(bool any) const { require<DataError>(any, name_, ": holds no rows; check that it is the right file"); }
 
  private:
-  template <class... Parts>
-  void check(bool condition, const Parts&... parts) const {
-    require<DataError>(condition, name_, ": line ", line_, ": ", parts...);
-  }
-  double label(std::string_view word) const;
-  void add_entry(std::string_view word);
+  void read_label(std::string_view word);
+  void read_entry(std::string_view word);
 
+  LineReader reader_;
   std::string name_;
-  LibsvmOptions options_;
-  std::size_t line_ = 0;
-  std::size_t cols_seen_ = 0;
-  std::vector<std::size_t> row_starts_{0};
-  std::vector<Table::Column> columns_;
-  std::vector<double> values_;
-  std::vector<double> labels_;
+  std::string_view rest_;
+  double label_ = 0;
+  std::size_t entry_ = 0;
+  std::string_view index_text_;
+  std::uint64_t index_ = 0;
+  double value_ = 0;
 };
 
-void LibsvmParser::add_line(std::size_t number, std::string_view line) {
-  line_ = number;
-  std::string_view rest = line.substr(0, line.find('#'));
-  const std::string_view first = take_word(rest);
-  if (first.empty()) return;
-  labels_.push_back(label(first));
-  for (std::string_view word = take_word(rest); !word.empty(); word = take_word(rest)) add_entry(word);
-  row_starts_.push_back(columns_.size());
-}
-
-double LibsvmParser::label(std::string_view word) const {
-  const auto [parsed, number] = parse_real(word);
-  check(parsed != Parsed::kMalformed, "bad label: not a number; a row reads `label index:value ...`");
-  check(parsed != Parsed::kOutOfRange, "bad label: not a finite number, or beyond what a double holds");
-  return number;
-}
-
-void LibsvmParser::add_entry(std::string_view word) {
-  const std::size_t entry = columns_.size() - row_starts_.back() + 1;
-  const std::size_t colon = word.find(':');
-  check(colon != std::string_view::npos, "entry ", entry, ": bad index: no colon; an entry reads `index:value`");
-
-  const auto [index_parsed, index] = parse<std::uint64_t>(word.substr(0, colon));
-  check(index_parsed != Parsed::kMalformed, "entry ", entry, ": bad index: not a whole number");
-  check(index_parsed == Parsed::kFine && index < IntMatrix::kNoColumn - 1, "entry ", entry, ": bad index: too large");
-  check(index >= options_.index_base, "entry ", entry, ": bad index: below ", options_.index_base,
-        ", where the indices of this file were said to begin");
-  const std::uint64_t column = index - options_.index_base;
-  check(options_.cols == 0 || column < options_.cols, "entry ", entry, ": index beyond the last of ", options_.cols,
-        " columns");
-  if (entry > 1) {
-    check(column != columns_.back(), "entry ", entry, ": duplicate index");
-    check(column > columns_.back(), "entry ", entry, ": index not ascending");
+bool LibsvmRows::next_row() {
+  while (reader_.next()) {
+    rest_ = reader_.line().substr(0, reader_.line().find('#'));
+    entry_ = 0;
+    const std::string_view word = take_word(rest_);
+    if (word.empty()) continue;
+    read_label(word);
+    return true;
   }
-
-  const auto [value_parsed, value] = parse_real(word.substr(colon + 1));
-  check(value_parsed != Parsed::kMalformed, "entry ", entry, ": bad value: not a number");
-  check(value_parsed != Parsed::kOutOfRange, "entry ", entry, ": non-finite value, or beyond what a double holds");
-  cols_seen_ = std::max<std::size_t>(cols_seen_, column + 1);
-  columns_.push_back(static_cast<Table::Column>(column));
-  values_.push_back(value);
+  return false;
 }
 
-Table LibsvmParser::finish() {
-  require<DataError>(!labels_.empty(), name_, ": holds no rows; check that it is the right file");
-  const std::size_t rows = labels_.size();
-  return Table::csr(rows, options_.cols != 0 ? options_.cols : cols_seen_, std::move(row_starts_), std::move(columns_),
-                    std::move(values_), std::move(labels_));
+bool LibsvmRows::next_entry() {
+  const std::string_view word = take_word(rest_);
+  if (word.empty()) return false;
+  ++entry_;
+  read_entry(word);
+  return true;
+}
+
+void LibsvmRows::read_label(std::string_view word) {
+  const auto [parsed, number] = parse_real(word);
+  check_row(parsed != Parsed::kMalformed, "bad label: not a number; a row reads `label index:value ...`");
+  check_row(parsed != Parsed::kOutOfRange, "bad label: not a finite number, or beyond what a double holds");
+  label_ = number;
+}
+
+void LibsvmRows::read_entry(std::string_view word) {
+  const std::size_t colon = word.find(':');
+  check_entry(colon != std::string_view::npos, "bad index: no colon; an entry reads `index:value`");
+  index_text_ = word.substr(0, colon);
+  const auto [index_parsed, index] = parse_number<std::uint64_t>(index_text_);
+  check_entry(index_parsed != Parsed::kMalformed, "bad index: not a whole number");
+  check_entry(index_parsed == Parsed::kFine && index < IntMatrix::kNoColumn - 1, "bad index: too large");
+  const auto [value_parsed, value] = parse_real(word.substr(colon + 1));
+  check_entry(value_parsed != Parsed::kMalformed, "bad value: not a number");
+  check_entry(value_parsed != Parsed::kOutOfRange, "non-finite value, or beyond what a double holds");
+  index_ = index;
+  value_ = value;
+}
+
+/// The column of the current entry, which comes after `columns`, those of the row before it.
+Table::Column column_of_entry(const LibsvmRows& rows, const LibsvmOptions& options,
+                              std::span<const Table::Column> columns) {
+  rows.check_entry(rows.index() >= options.index_base, "bad index: below ", options.index_base,
+                   ", where the indices of this file were said to begin");
+  const auto column = static_cast<Table::Column>(rows.index() - options.index_base);
+  rows.check_entry(options.cols == 0 || column < options.cols, "index beyond the last of ", options.cols, " columns");
+  if (!columns.empty()) {
+    rows.check_entry(column != columns.back(), "duplicate index");
+    rows.check_entry(column > columns.back(), "index not ascending");
+  }
+  return column;
+}
+
+std::string numbered(char letter, std::size_t number) {
+  std::string name(1, letter);
+  return name.append(std::to_string(number));
 }
 
 }  // namespace
@@ -131,10 +132,55 @@ Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& option
   require<InvalidArgument>(options.index_base <= 1, "read_libsvm: indices begin at 0 or 1, not at ",
                            options.index_base);
   require<InvalidArgument>(options.cols < IntMatrix::kNoColumn, "read_libsvm: ", options.cols, " columns are too many");
-  LineReader reader(path);
-  LibsvmParser parser(path.string(), options);
-  while (reader.next()) parser.add_line(reader.number(), reader.line());
-  return parser.finish();
+  LibsvmRows rows(path);
+  std::size_t cols_seen = 0;
+  std::vector<std::size_t> row_starts{0};
+  std::vector<Table::Column> columns;
+  std::vector<double> values;
+  std::vector<double> labels;
+  while (rows.next_row()) {
+    labels.push_back(rows.label());
+    while (rows.next_entry()) {
+      columns.push_back(column_of_entry(rows, options, std::span(columns).subspan(row_starts.back())));
+      values.push_back(rows.value());
+    }
+    if (columns.size() > row_starts.back()) cols_seen = std::max<std::size_t>(cols_seen, columns.back() + 1);
+    row_starts.push_back(columns.size());
+  }
+  rows.check_any(!labels.empty());
+  const std::size_t count = labels.size();
+  return Table::csr(count, options.cols != 0 ? options.cols : cols_seen, std::move(row_starts), std::move(columns),
+                    std::move(values), std::move(labels));
+}
+
+Frame read_libsvm_fields(const std::filesystem::path& path, std::size_t numeric, std::size_t categorical) {
+  const std::size_t fields = numeric + categorical;
+  require<InvalidArgument>(
+      numeric <= DelimitedReader::kMaxColumns && categorical <= DelimitedReader::kMaxColumns && fields > 0,
+      "read_libsvm_fields: ", numeric, " and ", categorical, " fields are too few or too many");
+  LibsvmRows rows(path);
+  Frame frame;
+  std::vector<CategoryColumnBuilder> builders;
+  for (std::size_t i = 1; i <= numeric; ++i) frame.numeric.push_back({.name = numbered('I', i)});
+  for (std::size_t i = 1; i <= categorical; ++i) builders.emplace_back(numbered('C', i), false);
+  for (; rows.next_row(); ++frame.rows) {
+    frame.labels.push_back(rows.label());
+    std::size_t field = 0;
+    for (; rows.next_entry(); ++field) {
+      rows.check_entry(field < fields, "one more than the ", fields, " fields of a row");
+      if (field < numeric) {
+        rows.check_entry(rows.index() == field + 1, "bad index: not the number of this numeric field");
+        frame.numeric[field].values.push_back(rows.value());
+      } else {
+        rows.check_entry(rows.value() == 1, "bad value: a category reads `id:1`");
+        builders[field - numeric].add(rows.index_text());
+      }
+    }
+    rows.check_row(field == fields, field, " entries instead of ", fields);
+  }
+  rows.check_any(frame.rows > 0);
+  for (CategoryColumnBuilder& builder : builders) frame.categories.push_back(builder.finish());
+  return frame;
 }
 
 }  // namespace blindfl::data

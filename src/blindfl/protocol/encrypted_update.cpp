@@ -6,7 +6,7 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/saved_state.h"
+#include "blindfl/base/saved_state.h"
 
 namespace blindfl::protocol {
 

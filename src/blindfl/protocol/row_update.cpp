@@ -6,8 +6,8 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
 #include "blindfl/base/secret.h"
-#include "blindfl/protocol/saved_state.h"
 
 namespace blindfl::protocol {
 

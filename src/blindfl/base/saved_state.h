@@ -2,9 +2,9 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::protocol {
+namespace blindfl {
 
-/// Runs `body`, which reads what a layer saved. What a file holds instead of what it should is the file's fault, not
+/// Runs `body`, which reads what was once saved. What a file holds instead of what it should is the file's fault, not
 /// the peer's: a ProtocolError becomes a DataError.
 template <class Body>
 void reading_state(const Body& body) {
@@ -15,4 +15,4 @@ void reading_state(const Body& body) {
   }
 }
 
-}  // namespace blindfl::protocol
+}  // namespace blindfl

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/data/category_column.h"
+#include "blindfl/data/delimited.h"
+
+namespace blindfl::data {
+
+/// What the cells of a column are.
+enum class ColumnKind {
+  kIgnored,
+  kNumeric,     ///< a finite number
+  kCategory,    ///< one category
+  kCategories,  ///< any number of categories in one cell
+  kLabel,       ///< a number, or the name of a class; never missing
+  kId,          ///< what both parties know the row by; never missing
+};
+
+/// What to make of one column.
+struct ColumnSpec {
+  std::string name;
+  ColumnKind kind = ColumnKind::kIgnored;
+  /// Between the categories of one cell. What is empty between two of them does not count.
+  char separator = '|';
+  /// The classes that a label names: the first is 0, the next 1, and so on. None: labels are numbers.
+  std::vector<std::string> classes{};
+  /// Cells of this column that say that there is no value, besides those of the whole frame.
+  std::vector<std::string> missing{};
+};
+
+/// What to read from a delimited file.
+struct FrameSpec {
+  DelimitedOptions format{};
+  std::vector<ColumnSpec> columns{};
+  /// What the columns are that `columns` does not name: ignored, numeric or one category.
+  ColumnKind others = ColumnKind::kIgnored;
+  /// Cells that say that there is no value.
+  std::vector<std::string> missing = {""};
+};
+
+/// A column of numbers. NaN, which no cell can say, stands for a missing one.
+struct NumericColumn {
+  std::string name;
+  std::vector<double> values{};
+};
+
+/// The columns of a file that somebody asked for, by kind: those that the spec names in its order, then the others in
+/// the file's.
+struct Frame {
+  std::size_t rows = 0;
+  std::vector<NumericColumn> numeric{};
+  std::vector<CategoryColumn> categories{};
+  /// One for each row, or none if there is no such column.
+  std::vector<double> labels{};
+  std::vector<std::string> ids{};
+
+  /// Throw InvalidArgument if there is no such column.
+  [[nodiscard]] const NumericColumn& numeric_column(std::string_view name) const;
+  [[nodiscard]] const CategoryColumn& category_column(std::string_view name) const;
+
+  /// The given rows in the given order; a row may be given more than once. Dictionaries stay whole.
+  /// Throws InvalidArgument if a row does not exist.
+  [[nodiscard]] Frame select_rows(std::span<const std::uint32_t> chosen) const;
+};
+
+/// Reads a delimited file, plain or compressed, in one pass. Of a multi-valued cell, an empty one is a row without
+/// categories, unless it counts as missing.
+/// Throws DataError, with file, line, column and kind of fault but never the value, if a cell is not what its column
+/// should have, if a column is missing, if there are no rows, and as `DelimitedReader` does; InvalidArgument if `spec`
+/// makes no sense.
+[[nodiscard]] Frame read_frame(const std::filesystem::path& path, const FrameSpec& spec);
+
+}  // namespace blindfl::data

@@ -1,0 +1,32 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "blindfl/data/frame.h"
+#include "testing/real_data.h"
+
+namespace blindfl::data::testing {
+
+/// How to read the raw Adult files. In the test set, labels end in a full stop.
+inline FrameSpec adult_spec(const std::string& after_label = "") {
+  FrameSpec spec{.format = {.header = false, .trim = true, .comment = "|"}, .missing = {"?"}};
+  const std::vector<std::string> numeric = {"age",          "fnlwgt",       "education-num",
+                                            "capital-gain", "capital-loss", "hours-per-week"};
+  spec.format.names = {
+      "age",          "workclass", "fnlwgt", "education",    "education-num", "marital-status", "occupation",
+      "relationship", "race",      "sex",    "capital-gain", "capital-loss",  "hours-per-week", "native-country",
+      "income"};
+  for (const std::string& name : numeric) spec.columns.push_back({.name = name, .kind = ColumnKind::kNumeric});
+  spec.columns.push_back(
+      {.name = "income", .kind = ColumnKind::kLabel, .classes = {"<=50K" + after_label, ">50K" + after_label}});
+  spec.others = ColumnKind::kCategory;
+  return spec;
+}
+
+/// How to read the Avazu sample: everything but the label is a category.
+inline FrameSpec avazu_spec() {
+  return {.columns = {{.name = "click", .kind = ColumnKind::kLabel}}, .others = ColumnKind::kCategory};
+}
+
+}  // namespace blindfl::data::testing
