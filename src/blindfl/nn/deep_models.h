@@ -15,8 +15,10 @@ namespace blindfl::nn {
 
 /// Options of the two source layers.
 struct TwoSourceOptions {
-  MatMulOptions numeric{};
-  EmbedMatMulOptions categories{};
+  TwoSourceOptions();
+
+  MatMulOptions numeric;
+  EmbedMatMulOptions categories;
 };
 
 /// What Wide & Deep does with its two outputs: the deep one goes through a multi-layer perceptron, the wide one is

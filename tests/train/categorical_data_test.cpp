@@ -1,0 +1,232 @@
+// Accuracy on public data with categories: Wide & Deep and DLRM beside libtorch on the joined columns and on B's alone.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iostream>
+
+#include "blindfl/data/libsvm.h"
+#include "blindfl/data/vocabulary.h"
+#include "blindfl/train/metrics.h"
+#include "blindfl/train/trainer.h"
+#include "nn/deep_fixture.h"
+#include "testing/real_data.h"
+
+namespace blindfl::train {
+namespace {
+
+using nn::CategoricalData;
+using protocol::Party;
+using protocol::Session;
+
+/// What both parties' columns together have, to train with and to test with.
+struct Source {
+  data::Frame train;
+  data::Frame test;
+  std::vector<std::string> numeric_a;  ///< the others are B's
+  std::vector<std::string> fields_a;
+  data::VocabularyOptions vocabulary;
+};
+
+struct Prepared {
+  CategoricalData train;
+  CategoricalData test;
+};
+
+bool contains(const std::vector<std::string>& names, const std::string& name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+/// A's numeric columns first, standardised by the training rows, cut at 8 deviations.
+data::Table numeric_table(const Source& source, const data::Frame& frame) {
+  std::vector<std::vector<double>> columns;
+  for (const bool of_a : {true, false}) {
+    for (const data::NumericColumn& fitted : source.train.numeric) {
+      if (contains(source.numeric_a, fitted.name) != of_a) continue;
+      double sum = 0;
+      double squares = 0;
+      for (const double v : fitted.values) sum += v;
+      const auto rows = static_cast<double>(fitted.values.size());
+      for (const double v : fitted.values) squares += (v - sum / rows) * (v - sum / rows);
+      const double deviation = std::max(std::sqrt(squares / rows), 1e-9);
+      std::vector<double> column = frame.numeric_column(fitted.name).values;
+      for (double& v : column) v = std::clamp((v - sum / rows) / deviation, -8.0, 8.0);
+      columns.push_back(std::move(column));
+    }
+  }
+  std::vector<double> values;
+  for (std::size_t r = 0; r < frame.rows; ++r) {
+    for (const auto& column : columns) values.push_back(column[r]);
+  }
+  return nn::rounded(data::Table::dense(frame.rows, columns.size(), std::move(values), frame.labels), 16);
+}
+
+Prepared prepare(const Source& source, std::size_t batch) {
+  std::vector<CategoryField> fields[2];
+  std::vector<IntMatrix> train[2];
+  std::vector<IntMatrix> test[2];
+  for (const data::CategoryColumn& column : source.train.categories) {
+    const std::size_t whose = contains(source.fields_a, column.name) ? 0 : 1;
+    const data::Vocabulary vocabulary = data::Vocabulary::fit(column, source.vocabulary);
+    fields[whose].push_back(data::field_of(column, vocabulary));
+    train[whose].push_back(data::encode_column(fields[whose].back(), column, vocabulary));
+    test[whose].push_back(
+        data::encode_column(fields[whose].back(), source.test.category_column(column.name), vocabulary));
+  }
+  const std::size_t columns_a = source.numeric_a.size();
+  return {
+      CategoricalData(numeric_table(source, source.train), columns_a, fields[0], train[0], fields[1], train[1], batch),
+      CategoricalData(numeric_table(source, source.test), columns_a, fields[0], test[0], fields[1], test[1], batch)};
+}
+
+struct Aucs {
+  double federated = 0;
+  double joined = 0;
+  double alone = 0;
+};
+
+torch::Tensor logistic(const torch::Tensor& scores, const torch::Tensor& labels) {
+  return nn::loss(nn::Family::kLogistic, scores, labels);
+}
+
+/// `make(session)` makes the federated model, `make_local(numeric columns, fields)` a plain one.
+template <class Federated, class Make, class MakeLocal>
+Aucs run(const Prepared& data, const TrainOptions& options, const Make& make, const MakeLocal& make_local) {
+  const auto scheme = testing::make_scheme("lattice");
+  testing::TwoParties parties(*scheme, testing::Record::kNo);
+  std::mutex torch_random;
+  torch::manual_seed(7);
+  const auto models = parties.run([&](Session& s) {
+    const std::lock_guard lock(torch_random);
+    return make(s);
+  });
+  auto joined = make_local(data.train.shape.in_a + data.train.shape.in_b, data.train.fields);
+  nn::copy_sources(models.first, models.second, joined);
+  nn::copy_parameters(*models.second->top, *joined->top);
+  auto alone = make_local(data.train.shape.in_b, data.train.categories.fields_b);
+
+  const auto scores = parties.run([&](Session& s) {
+    Federated model = s.party() == Party::kA ? models.first : models.second;
+    const auto forward = [&](const data::Batch& batch) { return model(batch); };
+    fit(*model, forward, logistic, data.train.at(s.party()), options);
+    return score(forward, data.test.at(s.party()), options.batch);
+  });
+  lab::fit(joined, nn::Family::kLogistic, data.train.joined, options);
+  lab::fit(alone, nn::Family::kLogistic, data.train.only_b, options);
+  const auto metric = [&](const torch::Tensor& z) { return auc(nn::to_vector(z), data.test.joined.labels); };
+  return {metric(scores.second), metric(lab::score(joined, data.test.joined)),
+          metric(lab::score(alone, data.test.only_b))};
+}
+
+const std::vector<std::size_t> kHidden{16, 8};
+
+Aucs wide_and_deep(const Prepared& data, const TrainOptions& options) {
+  const std::size_t dimension = data.train.categories.dimension;
+  return run<nn::WideDeep>(
+      data, options, [&](Session& s) { return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden); },
+      [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
+        return lab::LocalWideDeep(
+            lab::LocalSources(numeric, std::size_t{1}, fields, dimension, kHidden.front()),
+            nn::WideDeepTop(fields.size() * dimension, kHidden, std::size_t{1}, nn::Activation::kRelu));
+      });
+}
+
+Aucs dlrm(const Prepared& data, const TrainOptions& options) {
+  const std::size_t dimension = data.train.categories.dimension;
+  const nn::DlrmShape shape{.bottom = {16}, .vectors = 4, .dimension = 4, .top = {16}};
+  return run<nn::Dlrm>(
+      data, options, [&](Session& s) { return nn::Dlrm(s, data.train.shape, data.train.categories, shape); },
+      [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
+        return lab::LocalDlrm(
+            lab::LocalSources(numeric, shape.bottom.front(), fields, dimension, shape.vectors * shape.dimension),
+            nn::DlrmTop(numeric, fields.size() * dimension, shape, std::size_t{1}, nn::Activation::kRelu));
+      });
+}
+
+void expect_as_good_as_joined(const char* name, const Aucs& aucs) {
+  std::cout << name << ": federated " << aucs.federated << ", joined " << aucs.joined << ", B alone " << aucs.alone
+            << "\n";
+  EXPECT_NEAR(aucs.federated, aucs.joined, 0.002);
+  EXPECT_GT(aucs.federated, aucs.alone);
+}
+
+/// A: age, gains, family; B: work, education, hours.
+Source adult() {
+  data::FrameSpec spec;
+  spec.format.header = false;
+  spec.format.trim = true;
+  spec.format.comment = "|";
+  spec.format.names = {"age",          "workclass",    "fnlwgt",       "education", "education_num",
+                       "marital",      "occupation",   "relationship", "race",      "sex",
+                       "capital_gain", "capital_loss", "hours",        "country",   "income"};
+  spec.missing = {"", "?"};
+  spec.others = data::ColumnKind::kCategory;
+  for (const char* name : {"age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours"}) {
+    spec.columns.push_back({.name = name, .kind = data::ColumnKind::kNumeric});
+  }
+  spec.columns.push_back({.name = "income", .kind = data::ColumnKind::kLabel, .classes = {"<=50K", ">50K"}});
+  Source source;
+  source.train = data::read_frame(testing::real_data("adult.data.xz"), spec);
+  spec.columns.back().classes = {"<=50K.", ">50K."};
+  source.test = data::read_frame(testing::real_data("adult.test.xz"), spec);
+  source.numeric_a = {"age", "capital_gain", "capital_loss"};
+  source.fields_a = {"marital", "relationship", "race", "sex"};
+  return source;
+}
+
+TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("adult.data.xz");
+  BLINDFL_NEEDS_DATA("adult.test.xz");
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
+  expect_as_good_as_joined("Adult, Wide & Deep", wide_and_deep(prepare(adult(), options.batch), options));
+}
+
+/// The first half of the numeric columns and of the fields is A's.
+Source criteo() {
+  Source source;
+  source.train = data::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  source.test = data::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
+  for (std::size_t i = 0; i < 7; ++i) source.numeric_a.push_back(source.train.numeric[i].name);
+  for (std::size_t i = 0; i < 13; ++i) source.fields_a.push_back(source.train.categories[i].name);
+  source.vocabulary = {.min_count = 20};
+  return source;
+}
+
+TEST(CategoricalRealData, WideAndDeepOnCriteoHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
+  BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  expect_as_good_as_joined("Criteo, Wide & Deep", wide_and_deep(prepare(criteo(), options.batch), options));
+}
+
+TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
+  BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  expect_as_good_as_joined("Criteo, DLRM", dlrm(prepare(criteo(), options.batch), options));
+}
+
+/// Every second field is A's. One row in five is for testing.
+Source avazu() {
+  data::FrameSpec spec;
+  spec.others = data::ColumnKind::kCategory;
+  spec.columns.push_back({.name = "click", .kind = data::ColumnKind::kLabel});
+  const data::Frame all = data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec);
+  const data::RowSplit split = data::hashed_test_rows(all.rows);
+  Source source;
+  source.train = all.select_rows(split.train);
+  source.test = all.select_rows(split.test);
+  for (std::size_t i = 0; i < all.categories.size(); i += 2) source.fields_a.push_back(all.categories[i].name);
+  source.vocabulary = {.min_count = 20};
+  return source;
+}
+
+TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("avazu.15k.csv.xz");
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  expect_as_good_as_joined("Avazu, Wide & Deep", wide_and_deep(prepare(avazu(), options.batch), options));
+}
+
+}  // namespace
+}  // namespace blindfl::train
