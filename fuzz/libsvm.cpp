@@ -1,5 +1,5 @@
-// A LIBSVM file, plain or xz: not from a peer, but from who knows where. Input: options (1: indices begin at 0, 2: the
-// table has 5 columns), then the file.
+// A LIBSVM file, plain or compressed: not from a peer, but from who knows where. Input: options (1: indices begin at 0,
+// 2: the table has 5 columns), then the file.
 
 #include <sys/mman.h>
 #include <unistd.h>
