@@ -2,6 +2,7 @@
 find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(LibLZMA REQUIRED)
+find_package(ZLIB REQUIRED)
 find_package(Torch REQUIRED)
 
 # Torch's own variables carry compiler flags; wrap them once so that only the rooms that say so see torch.
@@ -24,6 +25,15 @@ if(NOT TARGET blindfl_grpc)
     find_library(GRPC_LIBRARY_${library} ${library} REQUIRED)
     target_link_libraries(blindfl_grpc INTERFACE ${GRPC_LIBRARY_${library}})
   endforeach()
+endif()
+
+# zstd comes with CMake files here and without them there.
+if(NOT TARGET blindfl_zstd)
+  find_path(ZSTD_INCLUDE_DIR zstd.h REQUIRED)
+  find_library(ZSTD_LIBRARY zstd REQUIRED)
+  add_library(blindfl_zstd INTERFACE IMPORTED)
+  target_include_directories(blindfl_zstd SYSTEM INTERFACE ${ZSTD_INCLUDE_DIR})
+  target_link_libraries(blindfl_zstd INTERFACE ${ZSTD_LIBRARY})
 endif()
 
 # GMP comes without CMake files.

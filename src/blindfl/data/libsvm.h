@@ -16,7 +16,7 @@ struct LibsvmOptions {
   std::size_t index_base = 1;
 };
 
-/// Reads `label index:value index:value ...` lines, plain or xz, in one pass into a sparse table with labels.
+/// Reads `label index:value index:value ...` lines, plain or compressed, in one pass into a sparse table with labels.
 ///
 /// Blank lines, `#` comments, CR LF and a leading `+` are fine, and so is a row with a label only. Indices ascend.
 /// Throws DataError, with the file, the line and the kind of fault but never the value, for anything else, and for a

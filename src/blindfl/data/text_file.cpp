@@ -1,67 +1,18 @@
 #include "blindfl/data/text_file.h"
 
-#include <lzma.h>
-
-#include <cstdint>
 #include <fstream>
-#include <new>
-#include <optional>
 #include <span>
 #include <system_error>
 
 #include "blindfl/base/error.h"
+#include "blindfl/data/decompressor.h"
 
 namespace blindfl::data {
 
 namespace {
 
 constexpr std::size_t kBufferBytes = std::size_t{64} << 10;
-// `xz -9` needs 65 MiB to decompress. A file that asks for far more than that is not one of ours.
-constexpr std::uint64_t kDecoderMemoryBytes = std::uint64_t{256} << 20;
-constexpr std::string_view kXzMagic(
-    "\xFD"
-    "7zXZ\0",
-    6);
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
-
-/// What a file is compressed with, other than xz; empty if nothing known.
-std::string_view foreign_compression(std::string_view head) {
-  if (head.starts_with("\x1F\x8B")) return "gzip";
-  if (head.starts_with("BZh") && head.find("1AY&SY") == 4) return "bzip2";
-  if (head.starts_with("PK\x03\x04")) return "zip";
-  if (head.starts_with("\x28\xB5\x2F\xFD")) return "zstd";
-  return {};
-}
-
-[[noreturn]] void fail_decoding(const std::string& name, lzma_ret problem) {
-  switch (problem) {
-    case LZMA_MEM_ERROR:
-      throw std::bad_alloc();
-    case LZMA_BUF_ERROR:
-      fail<DataError>(name, ": the xz data ends too early; the file was cut short, fetch it again");
-    case LZMA_MEMLIMIT_ERROR:
-      fail<DataError>(name, ": decompressing needs more than ", kDecoderMemoryBytes >> 20,
-                      " MiB of memory; compress the file again with `xz -9` or lower");
-    case LZMA_OPTIONS_ERROR:
-      fail<DataError>(name, ": the xz data uses features that this liblzma lacks; compress the file again");
-    default:
-      fail<DataError>(name, ": the xz data is damaged; fetch the file again, and check it with `xz --test`");
-  }
-}
-
-/// Owns the state of liblzma.
-class XzDecoder {
- public:
-  explicit XzDecoder(const std::string& name) {
-    const lzma_ret problem = lzma_stream_decoder(&stream, kDecoderMemoryBytes, LZMA_CONCATENATED);
-    if (problem != LZMA_OK) fail_decoding(name, problem);
-  }
-  XzDecoder(const XzDecoder&) = delete;
-  XzDecoder& operator=(const XzDecoder&) = delete;
-  ~XzDecoder() { lzma_end(&stream); }
-
-  lzma_stream stream = LZMA_STREAM_INIT;
-};
 
 }  // namespace
 
@@ -71,12 +22,10 @@ class LineReader::Input {
   explicit Input(const std::filesystem::path& path);
 
   /// How many bytes of `out` were filled: 0 only at the end.
-  std::size_t read(std::span<char> out) { return decoder_ ? read_xz(out) : read_plain(out); }
+  std::size_t read(std::span<char> out);
 
  private:
   void read_raw();
-  std::size_t read_plain(std::span<char> out);
-  std::size_t read_xz(std::span<char> out);
 
   std::string name_;
   std::ifstream file_;
@@ -84,8 +33,8 @@ class LineReader::Input {
   // Bytes of the file that nobody has consumed yet.
   std::string_view raw_;
   bool file_ended_ = false;
-  bool decoded_all_ = false;
-  std::optional<XzDecoder> decoder_;
+  // None: the file is plain.
+  std::unique_ptr<Decompressor> decompressor_;
 };
 
 LineReader::Input::Input(const std::filesystem::path& path) : name_(path.string()), buffer_(kBufferBytes) {
@@ -96,13 +45,8 @@ LineReader::Input::Input(const std::filesystem::path& path) : name_(path.string(
   require<DataError>(type != std::filesystem::file_type::directory, name_, ": is a directory; name a file in it");
   file_.open(path, std::ios::binary);
   require<DataError>(file_.is_open(), name_, ": cannot be opened; check who may read it");
-
   read_raw();
-  const std::string_view foreign = foreign_compression(raw_);
-  require<DataError>(foreign.empty(), name_, ": is compressed with ", foreign,
-                     "; decompress it, or compress it with xz instead");
-  // No text begins with 0xFD, so that even a file cut within the magic is known for what it was.
-  if (!raw_.empty() && (raw_.starts_with(kXzMagic) || kXzMagic.starts_with(raw_))) decoder_.emplace(name_);
+  decompressor_ = make_decompressor(raw_, name_);
 }
 
 void LineReader::Input::read_raw() {
@@ -112,28 +56,18 @@ void LineReader::Input::read_raw() {
   file_ended_ = raw_.empty();
 }
 
-std::size_t LineReader::Input::read_plain(std::span<char> out) {
-  if (raw_.empty() && !file_ended_) read_raw();
-  const std::size_t count = raw_.copy(out.data(), out.size());
-  raw_.remove_prefix(count);
-  return count;
-}
-
-std::size_t LineReader::Input::read_xz(std::span<char> out) {
-  lzma_stream& stream = decoder_->stream;
-  stream.next_out = reinterpret_cast<std::uint8_t*>(out.data());
-  stream.avail_out = out.size();
-  while (stream.avail_out > 0 && !decoded_all_) {
+std::size_t LineReader::Input::read(std::span<char> out) {
+  while (true) {
     if (raw_.empty() && !file_ended_) read_raw();
-    stream.next_in = reinterpret_cast<const std::uint8_t*>(raw_.data());
-    stream.avail_in = raw_.size();
-    // Told that the file has ended, liblzma takes missing data for an error and not for a reason to wait.
-    const lzma_ret result = lzma_code(&stream, file_ended_ ? LZMA_FINISH : LZMA_RUN);
-    raw_.remove_prefix(raw_.size() - stream.avail_in);
-    decoded_all_ = result == LZMA_STREAM_END;
-    if (result != LZMA_OK && !decoded_all_) fail_decoding(name_, result);
+    if (decompressor_ == nullptr) {
+      const std::size_t count = raw_.copy(out.data(), out.size());
+      raw_.remove_prefix(count);
+      return count;
+    }
+    const auto [taken, made] = decompressor_->decompress(raw_, out);
+    raw_.remove_prefix(taken);
+    if (made > 0 || file_ended_) return made;
   }
-  return out.size() - stream.avail_out;
 }
 
 LineReader::LineReader(const std::filesystem::path& path, std::size_t max_line_bytes)

@@ -9,7 +9,8 @@
 
 namespace blindfl::data {
 
-/// The lines of a text file, plain or compressed with xz; which of the two, the content tells and not the name.
+/// The lines of a text file, plain or compressed with xz, gzip or zstd; which of them, the content tells and not the
+/// name.
 ///
 /// Reads as it goes: memory holds a few buffers, the longest line and what the decompressor needs.
 class LineReader {

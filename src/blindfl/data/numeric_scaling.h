@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blindfl/base/bytes.h"
+#include "blindfl/data/frame.h"
+#include "blindfl/data/table.h"
+
+namespace blindfl::data {
+
+/// What stands in for a missing number.
+enum class Missing {
+  kError,     ///< nothing: a missing number is an error
+  kMean,      ///< the mean of the training rows that have one
+  kConstant,  ///< a number that the options name, 0 unless they do
+};
+
+/// What to do with a column of numbers, in this order.
+struct ScalingOptions {
+  Missing missing = Missing::kMean;
+  /// For `Missing::kConstant`: a number as the file could have it.
+  double constant = 0;
+  /// x becomes sign(x) log(1 + |x|): for counts and amounts, whose largest are many times their mean.
+  bool log = false;
+  /// Mean 0 and deviation 1 over the training rows; a column that is constant there becomes 0.
+  bool standardise = true;
+  /// What is further from the training rows' mean than this many deviations becomes that, so that an encoding has room
+  /// for rows that come later. Infinity: nothing does.
+  double clip = 8;
+};
+
+/// Numeric columns as models want them: fitted to training rows, then the same for all rows that come. Private to the
+/// party that has the columns.
+class NumericScaling {
+ public:
+  /// `options` for each column, or one for all.
+  /// Throws DataError if a column has a missing number and none is allowed, none that is not missing, or numbers too
+  /// large to be added up; InvalidArgument if `options` make no sense.
+  [[nodiscard]] static NumericScaling fit(std::span<const NumericColumn> columns,
+                                          std::span<const ScalingOptions> options);
+  [[nodiscard]] static NumericScaling fit(std::span<const NumericColumn> columns, const ScalingOptions& options = {}) {
+    return fit(columns, std::span(&options, 1));
+  }
+
+  /// A dense table with the columns that this was fitted to, in that order, found in `frame` by name, and its labels.
+  /// Throws DataError, with row and column but never the value, if a column is not there, a missing number is not
+  /// allowed, or one is too large.
+  [[nodiscard]] Table apply(const Frame& frame) const;
+
+  [[nodiscard]] std::size_t cols() const { return columns_.size(); }
+  /// No number in any table that this makes is larger, whatever the rows; infinity if a column is not clipped.
+  [[nodiscard]] double largest() const;
+
+  void save(ByteSink& out) const;
+  /// Throws DataError if `in` is not what `save()` wrote. Takes no more memory than what is left in `in` can justify.
+  [[nodiscard]] static NumericScaling load(ByteSource& in);
+
+ private:
+  /// x becomes (f(x) - centre) * factor, and then no less than `low` and no more than `high`.
+  struct Column {
+    std::string name;
+    bool log = false;
+    /// f(x) where x is missing; NaN: that is an error.
+    double missing = std::numeric_limits<double>::quiet_NaN();
+    double centre = 0;
+    double factor = 1;
+    double low = 0;
+    double high = 0;
+
+    [[nodiscard]] double apply(double x, std::size_t row) const;
+  };
+  static Column fit_column(const NumericColumn& column, const ScalingOptions& options);
+  static Column load_column(ByteSource& in);
+
+  std::vector<Column> columns_;
+};
+
+}  // namespace blindfl::data
