@@ -3,10 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <iostream>
 
 #include "blindfl/data/libsvm.h"
+#include "blindfl/data/numeric_scaling.h"
 #include "blindfl/data/vocabulary.h"
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/trainer.h"
@@ -26,7 +26,8 @@ struct Source {
   data::Frame test;
   std::vector<std::string> numeric_a;  ///< the others are B's
   std::vector<std::string> fields_a;
-  data::VocabularyOptions vocabulary;
+  data::VocabularyOptions vocabulary{};
+  data::ScalingOptions scaling{};
 };
 
 struct Prepared {
@@ -38,28 +39,15 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
   return std::ranges::find(names, name) != names.end();
 }
 
-/// A's numeric columns first, standardised by the training rows, cut at 8 deviations.
+/// A's numeric columns first, scaled as the training rows say.
 data::Table numeric_table(const Source& source, const data::Frame& frame) {
-  std::vector<std::vector<double>> columns;
-  for (const bool of_a : {true, false}) {
-    for (const data::NumericColumn& fitted : source.train.numeric) {
-      if (contains(source.numeric_a, fitted.name) != of_a) continue;
-      double sum = 0;
-      double squares = 0;
-      for (const double v : fitted.values) sum += v;
-      const auto rows = static_cast<double>(fitted.values.size());
-      for (const double v : fitted.values) squares += (v - sum / rows) * (v - sum / rows);
-      const double deviation = std::max(std::sqrt(squares / rows), 1e-9);
-      std::vector<double> column = frame.numeric_column(fitted.name).values;
-      for (double& v : column) v = std::clamp((v - sum / rows) / deviation, -8.0, 8.0);
-      columns.push_back(std::move(column));
-    }
+  std::vector<data::NumericColumn> columns;
+  for (const std::string& name : source.numeric_a) columns.push_back(source.train.numeric_column(name));
+  for (const data::NumericColumn& column : source.train.numeric) {
+    if (!contains(source.numeric_a, column.name)) columns.push_back(column);
   }
-  std::vector<double> values;
-  for (std::size_t r = 0; r < frame.rows; ++r) {
-    for (const auto& column : columns) values.push_back(column[r]);
-  }
-  return nn::rounded(data::Table::dense(frame.rows, columns.size(), std::move(values), frame.labels), 16);
+  if (columns.empty()) return data::Table::dense(frame.rows, 0, {}, frame.labels);
+  return nn::rounded(data::NumericScaling::fit(columns, source.scaling).apply(frame), 16);
 }
 
 Prepared prepare(const Source& source, std::size_t batch) {
@@ -190,6 +178,7 @@ Source criteo() {
   for (std::size_t i = 0; i < 7; ++i) source.numeric_a.push_back(source.train.numeric[i].name);
   for (std::size_t i = 0; i < 13; ++i) source.fields_a.push_back(source.train.categories[i].name);
   source.vocabulary = {.min_count = 20};
+  source.scaling = {.log = true};
   return source;
 }
 
@@ -224,7 +213,7 @@ Source avazu() {
 
 TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("avazu.15k.csv.xz");
-  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
   expect_as_good_as_joined("Avazu, Wide & Deep", wide_and_deep(prepare(avazu(), options.batch), options));
 }
 

@@ -38,7 +38,7 @@ struct EmbedMatMulSpec {
   int output_scale = 16;  ///< Z is opened at this many fractional bits and no more
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 * inputs), as torch's Linear has it.
   double initial_deviation = 0.0;
-  double table_deviation = 0.1;  ///< of the initial tables
+  double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it
   std::string scheme{};          ///< for products with the weights; empty: the session's default
   /// For fields that are updated under encryption: how training will go. `steps` must be given.
   SgdOptions sgd{};
