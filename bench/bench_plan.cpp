@@ -1,5 +1,6 @@
-// What the planner expects beside what is measured: private products per scheme, and training steps with updates under
-// encryption. Processor time of one thread, so that others on the machine disturb little.
+// What the planners expect beside what is measured: private products per scheme, training steps with updates under
+// encryption, and training steps of an Embed-MatMul layer with one field. Processor time of one thread, so that others
+// on the machine disturb little.
 
 #include <algorithm>
 #include <cmath>
@@ -14,6 +15,8 @@
 #include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/registry/registry.h"
+#include "blindfl/protocol/embed_cost.h"
+#include "blindfl/protocol/embed_matmul.h"
 #include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/layer_cost.h"
 #include "blindfl/protocol/matmul.h"
@@ -26,9 +29,11 @@ using protocol::Party;
 
 constexpr const char* kUsage =
     "usage: bench_plan [--json] [--scheme NAME] [--repeat N] [--shape BATCHxIN/NONZEROSxOUT] [--bits N]\n"
+    "                  [--categories N,N,...]\n"
     "  --scheme    only this one: lattice, paillier, paillier-3072\n"
     "  --repeat    of which the median is taken, 7 without it\n"
-    "  --bits      of the features with --shape, 20 without it; 1: all are 1\n";
+    "  --bits      of the features with --shape, 20 without it; 1: all are 1\n"
+    "  --categories    only Embed-MatMul layers, with a field of so many each\n";
 
 struct Shape {
   std::size_t batch;
@@ -43,6 +48,9 @@ const std::vector<Shape> kShapes{{128, 14, 14, 1, 20},    {128, 62, 62, 1, 20}, 
                                  {128, 62, 14, 1, 1},     {128, 5000, 30, 1, 20},  {128, 50000, 40, 1, 1},
                                  {128, 50000, 40, 64, 1}, {128, 500000, 7, 1, 1}};
 
+/// Of the field in an Embed-MatMul layer.
+const std::vector<std::size_t> kCategories{100, 1000, 10000, 100000, 1000000};
+
 /// Seconds: what is expected to take longer is left out.
 constexpr double kLongest = 4.0;
 
@@ -51,6 +59,7 @@ struct Options {
   std::vector<std::string> schemes{"lattice", "paillier"};
   std::size_t repeat = 7;
   std::vector<Shape> shapes = kShapes;
+  std::vector<std::size_t> categories = kCategories;
 };
 
 std::string describe(const Shape& s) {
@@ -131,10 +140,11 @@ class Times {
   std::vector<double> all_[4];
 };
 
-void print(const Options& options, const std::string& what, const Shape& s, const std::vector<std::string>& names,
-           const std::vector<double>& expected, const std::vector<double>& measured) {
+void print(const Options& options, const std::string& what, const std::string& shape,
+           const std::vector<std::string>& names, const std::vector<double>& expected,
+           const std::vector<double>& measured) {
   if (options.json) {
-    std::cout << R"({"what":")" << what << R"(","shape":")" << describe(s) << R"(")";
+    std::cout << R"({"what":")" << what << R"(","shape":")" << shape << R"(")";
     for (std::size_t i = 0; i < names.size(); ++i) {
       std::cout << ",\"" << names[i] << R"(_expected_ms":)" << expected[i] * 1e3 << ",\"" << names[i]
                 << R"(_measured_ms":)" << measured[i] * 1e3;
@@ -142,7 +152,7 @@ void print(const Options& options, const std::string& what, const Shape& s, cons
     std::cout << "}" << std::endl;
     return;
   }
-  std::cout << std::left << std::setw(20) << what << std::setw(28) << describe(s) << std::right << std::fixed
+  std::cout << std::left << std::setw(26) << what << std::setw(28) << shape << std::right << std::fixed
             << std::setprecision(2);
   for (std::size_t i = 0; i < names.size(); ++i) {
     std::cout << "  " << names[i] << " " << expected[i] * 1e3 << " / " << measured[i] * 1e3;
@@ -191,7 +201,7 @@ void measure_product(const he::Scheme& scheme, const he::ProductSpec& spec, cons
     });
   }
   using P = he::ProductTimes;
-  print(options, std::string(scheme.name()) + (forward ? " forward" : " backward"), s,
+  print(options, std::string(scheme.name()) + (forward ? " forward" : " backward"), describe(s),
         {"encrypt", "load", "multiply", "open"}, {expected.encrypt, expected.load, expected.multiply, expected.open},
         {times.median(&P::encrypt), times.median(&P::load), times.median(&P::multiply), times.median(&P::open)});
 }
@@ -229,8 +239,68 @@ void measure_updates(const he::Scheme& scheme, const Shape& s, const Options& op
     }
     return bench::median(steps);
   });
-  print(options, std::string(scheme.name()) + " encrypted", s, {"A", "B"}, {cost.step.seconds_a, cost.step.seconds_b},
-        {a, b});
+  print(options, std::string(scheme.name()) + " encrypted", describe(s), {"A", "B"},
+        {cost.step.seconds_a, cost.step.seconds_b}, {a, b});
+}
+
+/// One field of A, and the products with the weights over the lattice.
+protocol::EmbedMatMulSpec embed_layer(const he::Scheme& scheme, std::size_t categories, protocol::Update update,
+                                      const Options& options) {
+  protocol::EmbedMatMulSpec spec;
+  protocol::EmbedField& field = spec.fields_a.emplace_back();
+  field.field.categories = categories;
+  field.update = update;
+  field.scheme = scheme.name();
+  spec.out = 16;
+  spec.batch = 128;
+  spec.scheme = "lattice";
+  spec.sgd = {.learning_rate = 0.1, .steps = options.repeat + 2};
+  return spec;
+}
+
+/// This party's median step, after two that are not counted.
+double embed_step(protocol::Session& session, const protocol::EmbedMatMulSpec& spec, const Options& options) {
+  protocol::EmbedMatMul layer(session, spec);
+  Random random;
+  const bool is_a = session.party() == Party::kA;
+  const std::vector<double> dz(spec.batch * spec.out, 0.5);
+  const protocol::Derivative derivative =
+      is_a ? protocol::absent_derivative(spec.batch, spec.batch)
+           : protocol::encode_derivative(FixedPoint(spec.derivative), spec.batch, spec.out, dz);
+  protocol::Weight& table = *layer.tables().front()->weight();
+  std::vector<double> steps;
+  for (std::size_t i = 0; i < options.repeat + 2; ++i) {
+    const CategoryField& field = spec.fields_a.front().field;
+    std::vector<IntMatrix::Column> drawn(spec.batch);
+    for (auto& c : drawn) c = static_cast<IntMatrix::Column>(random.next_u64() % field.categories);
+    std::vector<IntMatrix> categories;
+    if (is_a) categories.push_back(encode_categories(field, drawn));
+    const double start = bench::cpu_seconds();
+    const auto pass = layer.forward(categories, spec.batch).pass;
+    (void)layer.backward(pass, derivative);
+    if (table.update) table.update->step();
+    // What an optimizer does to shares is not counted with, but that they then travel again.
+    ++table.version;
+    ++layer.weight()->version;
+    if (i >= 2) steps.push_back(bench::cpu_seconds() - start);
+  }
+  return bench::median(steps);
+}
+
+void measure_embed(const he::Scheme& lattice, const he::Scheme& scheme, std::size_t categories, protocol::Update update,
+                   const Options& options) {
+  const protocol::EmbedMatMulSpec spec = embed_layer(scheme, categories, update, options);
+  const protocol::EmbedMatMulParams params(spec);
+  protocol::LayerCost cost = protocol::cost_of_weights(params, lattice);
+  cost += protocol::cost_of_field(params, Party::kA, spec.fields_a.front(), scheme);
+  if (cost.step.seconds_a + cost.step.seconds_b > kLongest) return;
+  std::vector<const he::Scheme*> schemes{&lattice};
+  if (scheme.name() != lattice.name()) schemes.push_back(&scheme);
+  const auto [a, b] =
+      protocol::run_in_process(schemes, [&](protocol::Session& session) { return embed_step(session, spec, options); });
+  const bool encrypted = update == protocol::Update::kEncrypted;
+  print(options, std::string(scheme.name()) + (encrypted ? " field encrypted" : " field exchanged"),
+        std::to_string(categories) + " categories", {"A", "B"}, {cost.step.seconds_a, cost.step.seconds_b}, {a, b});
 }
 
 Shape shape(std::string_view text, int bits) {
@@ -244,13 +314,20 @@ Shape shape(std::string_view text, int bits) {
 }
 
 Options read_options(int argc, char** argv) {
-  const bench::Arguments arguments(argc, argv, kUsage, {"--scheme", "--repeat", "--shape", "--bits"});
+  const bench::Arguments arguments(argc, argv, kUsage, {"--scheme", "--repeat", "--shape", "--bits", "--categories"});
   Options options;
   options.json = arguments.json();
   if (const auto scheme = arguments.value("--scheme")) options.schemes = {*scheme};
   if (const auto repeat = arguments.value("--repeat")) options.repeat = bench::positive(*repeat);
   const int bits = static_cast<int>(bench::positive(arguments.value("--bits").value_or("20")));
-  if (const auto text = arguments.value("--shape")) options.shapes = {shape(*text, bits)};
+  if (const auto text = arguments.value("--shape")) {
+    options.shapes = {shape(*text, bits)};
+    options.categories.clear();
+  }
+  if (const auto text = arguments.value("--categories")) {
+    options.categories = bench::positive_list(*text);
+    options.shapes.clear();
+  }
   return options;
 }
 
@@ -259,11 +336,17 @@ Options read_options(int argc, char** argv) {
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv);
   if (!options.json) std::cout << "milliseconds: expected / measured\n";
+  const std::unique_ptr<he::Scheme> lattice = he::make_scheme("lattice");
   for (const std::string& name : options.schemes) {
     const std::unique_ptr<he::Scheme> scheme = he::make_scheme(name);
     for (const Shape& s : options.shapes) {
       measure_products(*scheme, s, options);
       if (scheme->name() == "paillier") measure_updates(*scheme, s, options);
+    }
+    for (const std::size_t categories : options.categories) {
+      measure_embed(*lattice, *scheme, categories, protocol::Update::kExchanged, options);
+      if (scheme->name() != "paillier") continue;
+      measure_embed(*lattice, *scheme, categories, protocol::Update::kEncrypted, options);
     }
   }
   return 0;

@@ -4,6 +4,7 @@
 
 #include "blindfl/data/batches.h"
 #include "blindfl/data/synthetic.h"
+#include "blindfl/data/synthetic_categories.h"
 #include "blindfl/data/vertical_split.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
@@ -11,6 +12,8 @@
 #include "blindfl/net/grpc/grpc_channel.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/nn/bridge.h"
+#include "blindfl/nn/deep_models.h"
+#include "blindfl/nn/embed_matmul.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/matmul.h"
@@ -30,6 +33,11 @@ using he::make_scheme;
 using he::PaillierScheme;
 using net::GrpcChannel;
 using net::GrpcOptions;
+using nn::CategoryShape;
+using nn::Dlrm;
+using nn::DlrmShape;
+using nn::EmbedMatMul;
+using nn::EmbedMatMulOptions;
 using nn::Family;
 using nn::FeatureShape;
 using nn::FederatedModule;
@@ -41,6 +49,8 @@ using nn::MatMul;
 using nn::MatMulOptions;
 using nn::Mlp;
 using nn::SgdOptions;
+using nn::TwoSourceOptions;
+using nn::WideDeep;
 using protocol::Link;
 using protocol::Party;
 using protocol::Session;

@@ -135,6 +135,25 @@ TEST(DeepModels, NeedCategoricalFields) {
   EXPECT_THROW((void)Dlrm(parties.session(Party::kA), numeric, categories, DlrmShape{.vectors = 1}), InvalidArgument);
 }
 
+TEST(DeepModels, LeaveTheChoiceForEachFieldToThePlannerIfAsked) {
+  const auto lattice = testing::make_scheme("lattice");
+  const auto paillier = testing::make_scheme("paillier_2048");
+  testing::TwoParties parties({lattice.get(), paillier.get()}, testing::Record::kNo);
+  CategoryShape shape;
+  shape.fields_a = {{.name = "small", .categories = 20}, {.name = "big", .categories = 1000000}};
+  EmbedMatMulOptions options;
+  options.automatic = protocol::Link{};
+  options.sgd = {.learning_rate = 0.1, .steps = 1000};
+  const auto layers = parties.run([&](Session& s) { return EmbedMatMul(s, shape, std::size_t{4}, options); });
+  const auto& fields = layers.first->layer().params().spec().fields_a;
+  EXPECT_EQ(fields[0].scheme, "lattice");
+  EXPECT_EQ(fields[0].update, protocol::Update::kExchanged);
+  EXPECT_EQ(fields[1].scheme, "paillier");
+  EXPECT_EQ(fields[1].update, protocol::Update::kEncrypted);
+  EXPECT_NE(layers.first->why().find("1000000 categories"), std::string::npos) << layers.first->why();
+  EXPECT_EQ(layers.first->why(), layers.second->why());
+}
+
 TEST(DeepModels, OpenOneOutputForNumbersAndOneForCategories) {
   he::PlainScheme scheme;
   testing::TwoParties parties(scheme);

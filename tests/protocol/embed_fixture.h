@@ -94,6 +94,7 @@ inline IntMatrix random_categories(const CategoryField& field, std::size_t rows,
 inline std::vector<IntMatrix> random_categories(const std::vector<EmbedField>& fields, std::size_t rows,
                                                 SeededRandom& random) {
   std::vector<IntMatrix> all;
+  all.reserve(fields.size());
   for (const EmbedField& f : fields) all.push_back(random_categories(f.field, rows, random));
   return all;
 }

@@ -29,6 +29,16 @@ protocol::EmbedMatMulSpec make_spec(const CategoryShape& shape, std::size_t out,
   return spec;
 }
 
+protocol::EmbedPlan make_plan(const protocol::Session& session, const protocol::EmbedMatMulSpec& spec,
+                              const EmbedMatMulOptions& options) {
+  if (!options.automatic) return {spec, {}, {}, {}};
+  protocol::EmbedChoices choices;
+  if (!options.scheme.empty()) choices.scheme = options.scheme;
+  if (!options.table_scheme.empty()) choices.tables.scheme = options.table_scheme;
+  choices.tables.update = options.update;
+  return plan_embed(spec, choices, session.schemes(), *options.automatic);
+}
+
 }  // namespace
 
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
@@ -52,10 +62,13 @@ class EmbedMatMulImpl::Source {
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const CategoryShape& shape, std::size_t out,
                                  const EmbedMatMulOptions& options)
-    : EmbedMatMulImpl(session, make_spec(shape, out, options)) {}
+    : EmbedMatMulImpl(session, make_plan(session, make_spec(shape, out, options), options)) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
-    : source_(std::make_shared<Source>(session, spec)) {
+    : EmbedMatMulImpl(session, protocol::EmbedPlan{spec, {}, {}, {}}) {}
+
+EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedPlan& plan)
+    : source_(std::make_shared<Source>(session, plan.spec)), why_(plan.why) {
   register_federated(source_->weight);
   for (const FederatedParameter& table : source_->tables) register_federated(table);
 }

@@ -11,7 +11,7 @@
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/embed_matmul.h"
-#include "blindfl/protocol/layer_cost.h"
+#include "blindfl/protocol/embed_planner.h"
 
 namespace blindfl::nn {
 
@@ -71,6 +71,7 @@ class EmbedMatMulImpl : public FederatedModule {
 
  private:
   class Source;
+  EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedPlan& plan);
   std::shared_ptr<Source> source_;
   std::string why_;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/protocol/layer_cost.h"
+#include "blindfl/protocol/plan_options.h"
 
 // `auto`: which scheme carries a layer's products, and how A's weights learn. Everything it looks at is public, so both
 // parties make the same plan by themselves.
@@ -18,24 +19,14 @@ struct PlannerChoices {
   std::optional<std::string> scheme_b = std::nullopt;
   std::optional<Update> update = std::nullopt;
   /// For ciphertexts that stay with either party; what needs more is refused.
-  std::uint64_t most_memory = std::uint64_t{16} << 30;
+  std::uint64_t most_memory = kMostMemory;
 };
 
 /// One way to run a layer, and what it costs.
-struct LayerOption {
+struct LayerOption : PlanOption {
   std::string scheme_a;  ///< empty if A has no features
   Update update = Update::kExchanged;
   std::string scheme_b;  ///< empty if B has none
-  StepCost setup;
-  StepCost step;
-  std::uint64_t memory_a = 0;
-  std::uint64_t memory_b = 0;
-  std::string refused;  ///< why it is not possible; empty if it is
-
-  /// Of a run of `steps` steps, setup included.
-  [[nodiscard]] double seconds(const Link& link, std::size_t steps) const {
-    return setup.seconds(link) + step.seconds(link) * static_cast<double>(steps);
-  }
 };
 
 /// A layer with nothing left open, and the reasons.
@@ -44,9 +35,6 @@ struct LayerPlan {
   std::vector<LayerOption> considered;  ///< all that the choices leave open, possible or not
   std::string why;                      ///< in a sentence or two, with numbers
 };
-
-/// Steps that are counted on where `sgd.steps` does not say.
-constexpr std::size_t kStepsIfUndeclared = 1000;
 
 /// The option that takes the least time over all steps; the lattice if two take the same. What `wanted` says of schemes
 /// and update is not looked at, and stays as it is for a party without features. `schemes` are those of the session.
