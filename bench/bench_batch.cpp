@@ -24,6 +24,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
+#include "embed_report.h"
 #include "layer_report.h"
 #include "measured_scheme.h"
 #include "timing.h"
@@ -156,28 +157,30 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
 }
 
 struct Options {
-  std::set<std::string, std::less<>> parts{"models", "ways", "features", "own"};
+  std::set<std::string, std::less<>> parts{"models", "ways", "features", "own", "wide"};
   std::vector<std::string> schemes{"lattice", "plain"};
   std::optional<std::filesystem::path> data;
   blindfl::bench::LayerOptions layers;
   std::vector<std::size_t> features{1000, 100000, 10000000};
   std::size_t own_features = 20000;
+  blindfl::bench::EmbedReportOptions wide;
 };
 
 constexpr const char* kUsage =
-    "usage: bench_batch [--json] [--part models|ways|features|own] ...\n"
+    "usage: bench_batch [--json] [--part models|ways|features|own|wide] ...\n"
     "  models:   [--scheme lattice|plain] [--data FOLDER]\n"
     "            --data: where a9a.xz is; without it, generated rows of the same shape\n"
     "  ways:     [--shape NAME] [--way paper|encrypted|encrypted-0.9|exchanged|lattice]\n"
     "  features: [--features N,...], 1000,100000,10000000 without it\n"
     "  own:      [--features-b N], 20000 without it\n"
+    "  wide:     [--categories N,...], 100,10000,1000000 without it; [--tables lattice|encrypted|encrypted-0.9]\n"
     "  all but models: [--key-bits N], 2048 without it\n"
     "An option without --part chooses its part; without any, all parts run.\n";
 
 Options read_options(int argc, char** argv) {
-  const blindfl::bench::Arguments arguments(
-      argc, argv, kUsage,
-      {"--part", "--scheme", "--data", "--shape", "--way", "--features", "--features-b", "--key-bits"});
+  const blindfl::bench::Arguments arguments(argc, argv, kUsage,
+                                            {"--part", "--scheme", "--data", "--shape", "--way", "--features",
+                                             "--features-b", "--key-bits", "--categories", "--tables"});
   Options options;
   decltype(options.parts) chosen;
   const auto choose = [&](std::string_view option, std::string_view part) {
@@ -195,8 +198,13 @@ Options read_options(int argc, char** argv) {
   options.layers.way = choose("--way", "ways");
   if (const auto list = choose("--features", "features")) options.features = blindfl::bench::positive_list(*list);
   if (const auto n = choose("--features-b", "own")) options.own_features = blindfl::bench::positive(*n);
+  if (const auto list = choose("--categories", "wide")) {
+    options.wide.vocabularies = blindfl::bench::positive_list(*list);
+  }
+  options.wide.way = choose("--tables", "wide");
+  options.wide.json = arguments.json();
   if (const auto bits = arguments.value("--key-bits")) {
-    options.layers.key_bits = static_cast<int>(blindfl::bench::positive(*bits));
+    options.wide.key_bits = options.layers.key_bits = static_cast<int>(blindfl::bench::positive(*bits));
   }
   if (const auto part = arguments.value("--part")) {
     blindfl::require<blindfl::InvalidArgument>(options.parts.contains(*part), kUsage);
@@ -256,6 +264,7 @@ int main(int argc, char** argv) try {
   if (options.parts.contains("ways")) blindfl::bench::report_ways(options.layers);
   if (options.parts.contains("features")) blindfl::bench::report_features(options.layers, options.features);
   if (options.parts.contains("own")) blindfl::bench::report_own(options.layers, options.own_features);
+  if (options.parts.contains("wide")) blindfl::bench::report_wide_deep(options.wide);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "bench_batch: " << error.what() << "\n";
