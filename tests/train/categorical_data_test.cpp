@@ -108,15 +108,19 @@ Aucs run(const Prepared& data, const TrainOptions& options, const Make& make, co
 }
 
 const std::vector<std::size_t> kHidden{16, 8};
+// Smooth: networks with ReLU drift apart by the last bit of Z, plain ones among themselves too (docs/protocols.md).
+constexpr nn::Activation kActivation = nn::Activation::kTanh;
 
 Aucs wide_and_deep(const Prepared& data, const TrainOptions& options) {
   const std::size_t dimension = data.train.categories.dimension;
   return run<nn::WideDeep>(
-      data, options, [&](Session& s) { return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden); },
+      data, options,
+      [&](Session& s) {
+        return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation);
+      },
       [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
-        return lab::LocalWideDeep(
-            lab::LocalSources(numeric, std::size_t{1}, fields, dimension, kHidden.front()),
-            nn::WideDeepTop(fields.size() * dimension, kHidden, std::size_t{1}, nn::Activation::kRelu));
+        return lab::LocalWideDeep(lab::LocalSources(numeric, std::size_t{1}, fields, dimension, kHidden.front()),
+                                  nn::WideDeepTop(fields.size() * dimension, kHidden, std::size_t{1}, kActivation));
       });
 }
 
@@ -124,11 +128,14 @@ Aucs dlrm(const Prepared& data, const TrainOptions& options) {
   const std::size_t dimension = data.train.categories.dimension;
   const nn::DlrmShape shape{.bottom = {16}, .vectors = 4, .dimension = 4, .top = {16}};
   return run<nn::Dlrm>(
-      data, options, [&](Session& s) { return nn::Dlrm(s, data.train.shape, data.train.categories, shape); },
+      data, options,
+      [&](Session& s) {
+        return nn::Dlrm(s, data.train.shape, data.train.categories, shape, std::size_t{1}, kActivation);
+      },
       [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
         return lab::LocalDlrm(
             lab::LocalSources(numeric, shape.bottom.front(), fields, dimension, shape.vectors * shape.dimension),
-            nn::DlrmTop(numeric, fields.size() * dimension, shape, std::size_t{1}, nn::Activation::kRelu));
+            nn::DlrmTop(numeric, fields.size() * dimension, shape, std::size_t{1}, kActivation));
       });
 }
 
