@@ -93,6 +93,7 @@ inline IntMatrix random_categories(const CategoryField& field, std::size_t rows,
 inline std::vector<IntMatrix> random_categories(const std::vector<EmbedField>& fields, std::size_t rows,
                                                 SeededRandom& random) {
   std::vector<IntMatrix> all;
+  all.reserve(fields.size());
   for (const EmbedField& f : fields) all.push_back(random_categories(f.field, rows, random));
   return all;
 }
@@ -201,6 +202,23 @@ class PlainEmbed {
   std::vector<double> weight_buffer_;
   std::vector<std::vector<double>> table_buffers_;
 };
+
+/// Plain SGD on one party's pieces; tables that are updated under encryption take their step themselves.
+inline void take_step(EmbedMatMul& layer, const EmbedGradients& gradients, double rate) {
+  const auto learn = [&](Weight& weight, const ShareMatrix& gradient) {
+    weight.piece -= multiply_public(gradient, PublicFactor(rate), weight.piece.scale());
+    ++weight.version;
+  };
+  learn(*layer.weight(), gradients.weight);
+  for (std::size_t t = 0; t < layer.tables().size(); ++t) {
+    Weight& weight = *layer.tables()[t]->weight();
+    if (weight.update) {
+      weight.update->step();
+    } else {
+      learn(weight, gradients.tables[t].value());
+    }
+  }
+}
 
 /// A's fields, then B's.
 inline std::vector<const IntMatrix*> side_by_side(const std::vector<IntMatrix>& a, const std::vector<IntMatrix>& b) {
