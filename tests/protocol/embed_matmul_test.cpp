@@ -86,6 +86,7 @@ TEST_P(EmbedMatMulLayer, RowsWithoutCategoriesHaveAnOutputOfZero) {
   EmbedPair pair(*scheme_, spec);
   const auto empty = [](const std::vector<EmbedField>& fields) {
     std::vector<IntMatrix> all;
+    all.reserve(fields.size());
     for (const EmbedField& f : fields) {
       all.push_back(encode_categories(f.field, std::vector<std::size_t>(kBatch + 1), std::vector<IntMatrix::Column>{}));
     }
@@ -268,6 +269,20 @@ TEST(EncryptedEmbed, NeedsPaillierAndADeclaredNumberOfSteps) {
   undeclared.sgd.steps = 0;
   EXPECT_NE(testing::message_of<InvalidArgument>([&] { EmbedPair pair(*paillier, undeclared); }).find("sgd.steps"),
             std::string::npos);
+}
+
+TEST(EncryptedEmbed, WhatEncryptedSumsHaveNoRoomForIsRefusedBeforeAnythingIsSent) {
+  const he::PlainScheme plain;
+  const auto paillier = testing::make_scheme("paillier");
+  testing::TwoParties parties({&plain, paillier.get()});
+  EmbedMatMulSpec spec = small_embed();
+  spec.fields_b[0].update = Update::kEncrypted;
+  spec.fields_b[0].scheme = "paillier";
+  spec.sgd = {.learning_rate = 0.1, .weight_decay = 0.1, .steps = 10};
+  const std::string said = testing::message_of<InvalidArgument>(
+      [&] { parties.run([&](Session& session) { EmbedMatMul layer(session, spec); }); });
+  EXPECT_NE(said.find("weight decay"), std::string::npos);
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kAgreement));
 }
 
 TEST(EmbedMatMulSchemes, EachFieldMayHaveItsOwn) {
