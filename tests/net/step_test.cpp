@@ -28,9 +28,28 @@ TEST(Step, NumbersAscendWithoutRepetition) {
 
 TEST(Step, NumbersAreThoseOfTheWireFormat) {
   const std::vector<std::pair<Step, unsigned>> numbers = {
-      {Step::kPublicKey, 1},    {Step::kForwardOperand, 10},    {Step::kForwardProduct, 11},
-      {Step::kOutputShare, 12}, {Step::kDerivativeOperand, 13}, {Step::kGradientProduct, 14},
+      {Step::kPublicKey, 1},
+      {Step::kAgreement, 2},
+      {Step::kHello, 3},
+      {Step::kSettings, 4},
+      {Step::kPing, 5},
+      {Step::kForwardOperand, 10},
+      {Step::kForwardProduct, 11},
+      {Step::kOutputShare, 12},
+      {Step::kDerivativeOperand, 13},
+      {Step::kGradientProduct, 14},
+      {Step::kTableOperand, 20},
+      {Step::kLookupProduct, 21},
+      {Step::kWeightOperand, 22},
+      {Step::kEmbeddingProduct, 23},
+      {Step::kEmbeddingOperand, 24},
+      {Step::kWeightGradient, 25},
+      {Step::kBackwardOperand, 26},
+      {Step::kEmbeddingDerivative, 27},
+      {Step::kDerivativeShare, 28},
+      {Step::kTableGradient, 29},
   };
+  ASSERT_EQ(numbers.size(), all_steps().size());
   for (const auto& [step, number] : numbers) {
     EXPECT_EQ(static_cast<unsigned>(step), number);
     EXPECT_EQ(describe(step).step, step);
@@ -57,11 +76,26 @@ TEST(Step, SaysWhatItContainsAndReveals) {
 
 TEST(Step, SaysWhatProtectsIt) {
   const std::vector<std::pair<Step, std::string_view>> protections = {
-      {Step::kPublicKey, "public"},         {Step::kAgreement, "public"},
-      {Step::kForwardOperand, "encrypted"}, {Step::kForwardProduct, "masked"},
-      {Step::kOutputShare, "share"},        {Step::kDerivativeOperand, "encrypted"},
-      {Step::kGradientProduct, "masked"},   {Step::kHello, "public"},
-      {Step::kSettings, "public"},          {Step::kPing, "public"},
+      {Step::kPublicKey, "public"},
+      {Step::kAgreement, "public"},
+      {Step::kForwardOperand, "encrypted"},
+      {Step::kForwardProduct, "masked"},
+      {Step::kOutputShare, "share"},
+      {Step::kDerivativeOperand, "encrypted"},
+      {Step::kGradientProduct, "masked"},
+      {Step::kHello, "public"},
+      {Step::kSettings, "public"},
+      {Step::kPing, "public"},
+      {Step::kTableOperand, "encrypted"},
+      {Step::kLookupProduct, "masked"},
+      {Step::kWeightOperand, "encrypted"},
+      {Step::kEmbeddingProduct, "masked"},
+      {Step::kEmbeddingOperand, "encrypted"},
+      {Step::kWeightGradient, "masked"},
+      {Step::kBackwardOperand, "encrypted"},
+      {Step::kEmbeddingDerivative, "masked"},
+      {Step::kDerivativeShare, "encrypted"},
+      {Step::kTableGradient, "masked"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
@@ -69,11 +103,16 @@ TEST(Step, SaysWhatProtectsIt) {
     const bool encrypted = info.protection == Protection::kEncrypted || info.protection == Protection::kMasked;
     EXPECT_EQ(info.contains.find("encrypted under") != std::string_view::npos, encrypted) << info.name;
     EXPECT_EQ(info.contains.find("mask") != std::string_view::npos, info.protection == Protection::kMasked);
+    // Whoever multiplies masks, under the key of whoever opens: a party is named only where it is always the same.
+    const bool under_the_senders = info.contains.find("under the sender's key") != std::string_view::npos;
+    const bool under_the_receivers = info.contains.find("under the receiver's key") != std::string_view::npos;
+    EXPECT_FALSE(under_the_senders && info.protection != Protection::kEncrypted) << info.name;
+    EXPECT_FALSE(under_the_receivers && info.protection != Protection::kMasked) << info.name;
   }
 }
 
 TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
-  for (const unsigned number : {0U, 6U, 9U, 9999U, 0xFFFFU}) {
+  for (const unsigned number : {0U, 6U, 9U, 15U, 19U, 30U, 9999U, 0xFFFFU}) {
     const auto step = static_cast<Step>(number);
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");

@@ -12,30 +12,13 @@
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/share/products.h"
 #include "protocol/matmul_fixture.h"
-#include "testing/uniformity.h"
+#include "protocol/views.h"
 
 namespace blindfl::protocol {
 namespace {
 
 using net::Direction;
 using net::Step;
-
-/// What one party can make of the messages it received in a training step: each opened, and the secret inside it.
-struct View {
-  std::vector<UInt128> opened;
-  std::vector<UInt128> secret;
-
-  /// Uniform, and independent of the secret: subtracting it leaves something uniform too.
-  [[nodiscard]] bool hides_the_secret() const {
-    std::vector<UInt128> rest(opened.size());
-    for (std::size_t i = 0; i < opened.size(); ++i) rest[i] = opened[i] - secret[i];
-    return testing::looks_uniform<UInt128>(opened) && testing::looks_uniform<UInt128>(rest);
-  }
-  void add(const ShareMatrix& what_it_opens, const ShareMatrix& what_is_secret) {
-    opened.insert(opened.end(), what_it_opens.values().begin(), what_it_opens.values().end());
-    secret.insert(secret.end(), what_is_secret.values().begin(), what_is_secret.values().end());
-  }
-};
 
 class Contract : public ::testing::Test {
  protected:
@@ -84,21 +67,21 @@ class Contract : public ::testing::Test {
   std::optional<std::vector<double>> z_;
 
   /// X_A V_A as B opens it, X_B V_B as A opens it, dW_A as B opens it.
-  [[nodiscard]] View forward_view_of_b() {
-    View view;
+  [[nodiscard]] RingView forward_view_of_b() {
+    RingView view;
     view.add(opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64)),
              multiply(x_a_, pair_.b.weight(Party::kA).piece));
     return view;
   }
-  [[nodiscard]] View forward_view_of_a() {
-    View view;
+  [[nodiscard]] RingView forward_view_of_a() {
+    RingView view;
     view.add(opened_by(Party::kA, Step::kForwardProduct, pair_.a.params().forward(Party::kB, 64)),
              multiply(x_b_, pair_.a.weight(Party::kB).piece));
     return view;
   }
   /// Both parties' pieces of W_A after each of some training steps.
-  [[nodiscard]] std::pair<View, View> trained_pieces() {
-    std::pair<View, View> views;
+  [[nodiscard]] std::pair<RingView, RingView> trained_pieces() {
+    std::pair<RingView, RingView> views;
     for (int i = 0; i < 8; ++i) {
       run_step();
       Weight& u_a = pair_.a.weight(Party::kA);
@@ -113,8 +96,8 @@ class Contract : public ::testing::Test {
     }
     return views;
   }
-  [[nodiscard]] View gradient_view_of_b(int steps) {
-    View view;
+  [[nodiscard]] RingView gradient_view_of_b(int steps) {
+    RingView view;
     for (int i = 0; i < steps; ++i) {
       run_step();
       view.add(opened_by(Party::kB, Step::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
@@ -123,18 +106,6 @@ class Contract : public ::testing::Test {
     return view;
   }
 };
-
-/// A rescaled share is uniform but for its top bits, which repeat the sign: look at 64 bits further down, of the piece
-/// and of what is left of it without the weight.
-bool hidden_in_the_middle(const View& view) {
-  std::vector<std::uint64_t> piece(view.opened.size());
-  std::vector<std::uint64_t> rest(view.opened.size());
-  for (std::size_t i = 0; i < piece.size(); ++i) {
-    piece[i] = low64(view.opened[i] >> 40);
-    rest[i] = low64((view.opened[i] - view.secret[i]) >> 40);
-  }
-  return testing::looks_uniform<std::uint64_t>(piece) && testing::looks_uniform<std::uint64_t>(rest);
-}
 
 class ContractWithoutMasks : public Contract {
  protected:
@@ -237,13 +208,13 @@ TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
 
 TEST_F(Contract, NeitherPartysPieceOfATrainedWeightTellsTheWeight) {
   const auto [piece_of_a, piece_of_b] = trained_pieces();
-  EXPECT_TRUE(hidden_in_the_middle(piece_of_a));
-  EXPECT_TRUE(hidden_in_the_middle(piece_of_b));
+  EXPECT_TRUE(piece_of_a.hides_the_secret_from_bit(40));
+  EXPECT_TRUE(piece_of_b.hides_the_secret_from_bit(40));
 }
 TEST_F(ContractWithoutMasks, IsSeenInThePiecesOfATrainedWeight) {
   const auto [piece_of_a, piece_of_b] = trained_pieces();
-  EXPECT_FALSE(hidden_in_the_middle(piece_of_a));
-  EXPECT_FALSE(hidden_in_the_middle(piece_of_b));
+  EXPECT_FALSE(piece_of_a.hides_the_secret_from_bit(40));
+  EXPECT_FALSE(piece_of_b.hides_the_secret_from_bit(40));
 }
 
 TEST_F(Contract, MessagesDoNotTellWhichFeaturesAreThere) {

@@ -204,6 +204,23 @@ class PlainEmbed {
   std::vector<std::vector<double>> table_buffers_;
 };
 
+/// Plain SGD on one party's pieces; tables that are updated under encryption take their step themselves.
+inline void take_step(EmbedMatMul& layer, const EmbedGradients& gradients, double rate) {
+  const auto learn = [&](Weight& weight, const ShareMatrix& gradient) {
+    weight.piece -= multiply_public(gradient, PublicFactor(rate), weight.piece.scale());
+    ++weight.version;
+  };
+  learn(*layer.weight(), gradients.weight);
+  for (std::size_t t = 0; t < layer.tables().size(); ++t) {
+    Weight& weight = *layer.tables()[t]->weight();
+    if (weight.update) {
+      weight.update->step();
+    } else {
+      learn(weight, gradients.tables[t].value());
+    }
+  }
+}
+
 /// A's fields, then B's.
 inline std::vector<const IntMatrix*> side_by_side(const std::vector<IntMatrix>& a, const std::vector<IntMatrix>& b) {
   std::vector<const IntMatrix*> all;

@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/embed_fixture.h"
+#include "testing/label.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -86,6 +87,7 @@ TEST_P(EmbedMatMulLayer, RowsWithoutCategoriesHaveAnOutputOfZero) {
   EmbedPair pair(*scheme_, spec);
   const auto empty = [](const std::vector<EmbedField>& fields) {
     std::vector<IntMatrix> all;
+    all.reserve(fields.size());
     for (const EmbedField& f : fields) {
       all.push_back(encode_categories(f.field, std::vector<std::size_t>(kBatch + 1), std::vector<IntMatrix::Column>{}));
     }
@@ -226,12 +228,12 @@ EmbedMatMulSpec encrypted_embed(const SgdOptions& sgd, bool all) {
 
 TEST(EncryptedEmbed, TablesLearnAsPlainSgdDoes) {
   const auto scheme = testing::make_scheme("paillier");
-  for (const double momentum : {0.0, 0.5, 0.9}) {
+  for (const double momentum : testing::kFull ? std::vector{0.0, 0.5, 0.9} : std::vector{0.9}) {
     const SgdOptions sgd{.learning_rate = 0.2, .momentum = momentum, .schedule = {{15, 0.05}}, .steps = 60};
     TrainedEmbed trained(*scheme, encrypted_embed(sgd, /*all=*/momentum == 0.5));
     SeededRandom random(3);
     // Windows of 32 / log2(1 / 0.5) = 32 steps: a second one begins.
-    const std::size_t steps = momentum == 0.5 ? 40 : 20;
+    const std::size_t steps = !testing::kFull ? 6 : momentum == 0.5 ? 40 : 20;
     for (std::size_t t = 0; t < steps; ++t) {
       trained.step(t, random);
       if (::testing::Test::HasFatalFailure()) return;
@@ -268,6 +270,20 @@ TEST(EncryptedEmbed, NeedsPaillierAndADeclaredNumberOfSteps) {
   undeclared.sgd.steps = 0;
   EXPECT_NE(testing::message_of<InvalidArgument>([&] { EmbedPair pair(*paillier, undeclared); }).find("sgd.steps"),
             std::string::npos);
+}
+
+TEST(EncryptedEmbed, WhatEncryptedSumsHaveNoRoomForIsRefusedBeforeAnythingIsSent) {
+  const he::PlainScheme plain;
+  const auto paillier = testing::make_scheme("paillier");
+  testing::TwoParties parties({&plain, paillier.get()});
+  EmbedMatMulSpec spec = small_embed();
+  spec.fields_b[0].update = Update::kEncrypted;
+  spec.fields_b[0].scheme = "paillier";
+  spec.sgd = {.learning_rate = 0.1, .weight_decay = 0.1, .steps = 10};
+  const std::string said = testing::message_of<InvalidArgument>(
+      [&] { parties.run([&](Session& session) { EmbedMatMul layer(session, spec); }); });
+  EXPECT_NE(said.find("weight decay"), std::string::npos);
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kAgreement));
 }
 
 TEST(EmbedMatMulSchemes, EachFieldMayHaveItsOwn) {

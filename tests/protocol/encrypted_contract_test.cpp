@@ -11,7 +11,7 @@
 #include "blindfl/base/error.h"
 #include "he/paillier/tensor_lab.h"
 #include "protocol/encrypted_fixture.h"
-#include "testing/uniformity.h"
+#include "protocol/views.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -30,34 +30,6 @@ using net::Step;
 constexpr std::size_t kInA = 8;
 constexpr std::size_t kOut = 31;
 constexpr std::size_t kBatch = 64;
-
-/// Values that B opens, and what they hide.
-struct View {
-  int mask_bits = 0;
-  Integers opened;
-  Integers secret;
-
-  /// Uniform below 2^mask_bits, and independent of the secret: subtracting it leaves something uniform too.
-  [[nodiscard]] bool hides_the_secret() const {
-    Integers rest;
-    for (std::size_t i = 0; i < opened.size(); ++i) rest.push_back(opened[i] - secret[i]);
-    return look_uniform(opened) && look_uniform(rest);
-  }
-
- private:
-  [[nodiscard]] bool look_uniform(const Integers& values) const {
-    for (const int from : {0, mask_bits - 64}) {
-      std::vector<std::uint64_t> bits;
-      for (const BigInt& v : values) {
-        BigInt shifted;
-        mpz_fdiv_q_2exp(shifted, v, static_cast<mp_bitcnt_t>(from));
-        bits.push_back(low64(he::paillier::low128(shifted)));
-      }
-      if (!testing::looks_uniform<std::uint64_t>(bits)) return false;
-    }
-    return true;
-  }
-};
 
 const SecretKey& key_of(Session& session) {
   return dynamic_cast<const PaillierKeyOwner&>(session.key_owner()).secret_key();
@@ -134,8 +106,8 @@ class EncryptedContract : public ::testing::Test {
 
   /// What B opens of two more steps, of each of the sums that travel.
   struct PartView {
-    View with_features;
-    View without_features;
+    MaskedView with_features;
+    MaskedView without_features;
   };
   [[nodiscard]] std::vector<PartView> views_of_b() {
     const ReplyLayout layout = params_.reply(kBatch);
@@ -151,8 +123,8 @@ class EncryptedContract : public ::testing::Test {
       for (std::size_t part = 0; part < views.size(); ++part) {
         const Integers product = plain_product(x_a_, lab_.decrypt(*sources.at(part)), kOut);
         for (std::size_t k = 0; k < product.size(); ++k) {
-          View& view = k < product.size() / 2 ? views[part].with_features : views[part].without_features;
-          view.opened.push_back(opened[part * product.size() + k]);
+          MaskedView& view = k < product.size() / 2 ? views[part].with_features : views[part].without_features;
+          view.seen.push_back(opened[part * product.size() + k]);
           view.secret.push_back(product[k]);
         }
       }

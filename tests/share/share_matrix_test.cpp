@@ -148,6 +148,82 @@ TEST(Split, MakesEachShareUniformWhateverTheSecret) {
   }
 }
 
+TEST(Transpose, PutsRowsWhereColumnsWere) {
+  const ShareMatrix m = matrix(2, 3, 7, {1, kLeast, 3, kAllOnes, 5, kMost});
+  EXPECT_TRUE(transpose(m) == matrix(3, 2, 7, {1, kAllOnes, kLeast, 5, 3, kMost}));
+  EXPECT_TRUE(transpose(transpose(m)) == m);
+}
+
+TEST(Transpose, TakesShapesWithoutValuesAndSingleRows) {
+  EXPECT_TRUE(transpose(ShareMatrix(0, 4, 3)) == ShareMatrix(4, 0, 3));
+  EXPECT_TRUE(transpose(ShareMatrix()) == ShareMatrix());
+  EXPECT_TRUE(transpose(matrix(1, 3, 0, {1, 2, 3})) == matrix(3, 1, 0, {1, 2, 3}));
+}
+
+TEST(Transpose, OfSharesIsSharesOfTheTranspose) {
+  Random random;
+  const ShareMatrix value = random_share(5, 3, 12, random);
+  const auto [mine, theirs] = split(value, random);
+  EXPECT_TRUE(open(transpose(mine), transpose(theirs)) == transpose(value));
+}
+
+TEST(SelectColumns, TakesThoseAndNoOthers) {
+  const ShareMatrix m = matrix(2, 4, 9, {1, 2, kLeast, 4, 5, 6, kAllOnes, 8});
+  EXPECT_TRUE(select_columns(m, 1, 2) == matrix(2, 2, 9, {2, kLeast, 6, kAllOnes}));
+  EXPECT_TRUE(select_columns(m, 3, 1) == matrix(2, 1, 9, {4, 8}));
+  EXPECT_TRUE(select_columns(m, 0, 4) == m);
+  EXPECT_TRUE(select_columns(m, 4, 0) == ShareMatrix(2, 0, 9));
+  EXPECT_TRUE(select_columns(ShareMatrix(0, 4, 9), 1, 2) == ShareMatrix(0, 2, 9));
+}
+
+TEST(SelectColumns, RefusesWhatIsNotThere) {
+  constexpr std::size_t kHuge = std::numeric_limits<std::size_t>::max();
+  const ShareMatrix m(2, 4, 0);
+  EXPECT_THAT([&] { (void)select_columns(m, 3, 2); },
+              ThrowsMessage<InvalidArgument>(HasSubstr("2 columns from 3 on, of 4")));
+  for (const auto& [first, count] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {0, 5}, {4, 1}, {5, 0}, {1, kHuge}, {kHuge, 1}, {kHuge, kHuge}, {2, kHuge - 1}}) {
+    EXPECT_THROW((void)select_columns(m, first, count), InvalidArgument) << first << ", " << count;
+  }
+}
+
+TEST(PlaceColumns, OverwritesThoseAndNoOthers) {
+  ShareMatrix to = matrix(2, 4, 9, {1, 2, 3, 4, 5, 6, 7, 8});
+  place_columns(to, 1, matrix(2, 2, 9, {kLeast, 0, kAllOnes, 20}));
+  EXPECT_TRUE(to == matrix(2, 4, 9, {1, kLeast, 0, 4, 5, kAllOnes, 20, 8}));
+  place_columns(to, 3, matrix(2, 1, 9, {30, 40}));
+  EXPECT_TRUE(to == matrix(2, 4, 9, {1, kLeast, 0, 30, 5, kAllOnes, 20, 40}));
+  const ShareMatrix before = to;
+  place_columns(to, 4, ShareMatrix(2, 0, 9));
+  EXPECT_TRUE(to == before);
+}
+
+TEST(PlaceColumns, UndoesSelectColumns) {
+  Random random;
+  const ShareMatrix m = random_share(3, 7, 4, random);
+  ShareMatrix rebuilt(3, 7, 4);
+  for (const auto& [first, count] : std::vector<std::pair<std::size_t, std::size_t>>{{0, 3}, {3, 1}, {4, 3}}) {
+    place_columns(rebuilt, first, select_columns(m, first, count));
+  }
+  EXPECT_TRUE(rebuilt == m);
+}
+
+TEST(PlaceColumns, RefusesWhatDoesNotFitAndChangesNothing) {
+  constexpr std::size_t kHuge = std::numeric_limits<std::size_t>::max();
+  ShareMatrix to = matrix(2, 3, 5, {1, 2, 3, 4, 5, 6});
+  const ShareMatrix before = to;
+  EXPECT_THAT(
+      [&] { place_columns(to, 2, ShareMatrix(2, 2, 5)); },
+      ThrowsMessage<InvalidArgument>(HasSubstr("2 x 2 at scale 5 does not fit at column 2 of 2 x 3 at scale 5")));
+  EXPECT_THROW(place_columns(to, 0, ShareMatrix(2, 4, 5)), InvalidArgument);
+  EXPECT_THROW(place_columns(to, 4, ShareMatrix(2, 0, 5)), InvalidArgument);
+  EXPECT_THROW(place_columns(to, kHuge, ShareMatrix(2, 1, 5)), InvalidArgument);
+  EXPECT_THROW(place_columns(to, 0, ShareMatrix(1, 2, 5)), InvalidArgument) << "fewer rows";
+  EXPECT_THROW(place_columns(to, 0, ShareMatrix(3, 2, 5)), InvalidArgument) << "more rows";
+  EXPECT_THROW(place_columns(to, 0, ShareMatrix(2, 2, 6)), InvalidArgument) << "another scale";
+  EXPECT_TRUE(to == before);
+}
+
 TEST(Rescale, MovesTheSecretByAtMostOneUnit) {
   Random random;
   SeededRandom values(1);

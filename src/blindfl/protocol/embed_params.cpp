@@ -115,6 +115,19 @@ int EmbedMatMulParams::derivative_share_bits() const {
 
 Settings EmbedMatMulParams::settings() const {
   Settings settings;
+  // What the whole layer has comes first: words of a disagreement are cut off where there are very many fields.
+  settings.add("dimension", spec_.dimension).add("out", spec_.out).add("batch", spec_.batch);
+  settings.add("derivative.scale", spec_.derivative.scale).add("derivative.largest", spec_.derivative.largest);
+  settings.add("derivative.clip", spec_.derivative.clip);
+  settings.add("weight_scale", spec_.weight_scale).add("largest_weight", spec_.largest_weight);
+  settings.add("largest_embedding", spec_.largest_embedding).add("embedding_scale", spec_.embedding_scale);
+  settings.add("gradient_scale", spec_.gradient_scale).add("output_scale", spec_.output_scale);
+  settings.add("initial_deviation", initial_deviation_).add("table_deviation", spec_.table_deviation);
+  settings.add("scheme", spec_.scheme);
+  const auto encrypted = [](const EmbedField& f) { return f.update == Update::kEncrypted; };
+  if (std::ranges::any_of(spec_.fields_a, encrypted) || std::ranges::any_of(spec_.fields_b, encrypted)) {
+    settings.add(spec_.sgd.settings());
+  }
   for (const Party party : {Party::kA, Party::kB}) {
     const std::string whose = party == Party::kA ? "fields_a" : "fields_b";
     settings.add(whose, fields(party).size());
@@ -123,19 +136,11 @@ Settings EmbedMatMulParams::settings() const {
       const std::string name = whose + "." + std::to_string(i);
       settings.add(name + ".categories", f.field.categories).add(name + ".most", f.field.most);
       settings.add(name + ".pooling", f.field.pooling == Pooling::kSum ? "sum" : "mean");
-      settings.add(name + ".update", f.update == Update::kEncrypted ? "encrypted" : "exchanged");
+      settings.add(name + ".update", encrypted(f) ? "encrypted" : "exchanged");
       settings.add(name + ".scheme", f.scheme);
-      if (f.update == Update::kEncrypted) settings.add(spec_.sgd.settings());
     }
   }
-  settings.add("dimension", spec_.dimension).add("out", spec_.out).add("batch", spec_.batch);
-  settings.add("derivative.scale", spec_.derivative.scale).add("derivative.largest", spec_.derivative.largest);
-  settings.add("derivative.clip", spec_.derivative.clip);
-  settings.add("weight_scale", spec_.weight_scale).add("largest_weight", spec_.largest_weight);
-  settings.add("largest_embedding", spec_.largest_embedding).add("embedding_scale", spec_.embedding_scale);
-  settings.add("gradient_scale", spec_.gradient_scale).add("output_scale", spec_.output_scale);
-  settings.add("initial_deviation", initial_deviation_).add("table_deviation", spec_.table_deviation);
-  return settings.add("scheme", spec_.scheme);
+  return settings;
 }
 
 std::string EmbedMatMulParams::where() const {

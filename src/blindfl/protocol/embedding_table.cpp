@@ -31,12 +31,14 @@ EmbeddingTable::EmbeddingTable(Session& session, std::shared_ptr<const EmbedMatM
   weight_->features_of = features_of;
   weight_->name = params_->spec().name + (features_of == Party::kA ? ".table_a." : ".table_b.") + std::to_string(index);
   draw_weight(random);
+  // Made now, so that what the scheme cannot do is refused before anything is sent.
   if (encrypted()) {
-    require<ConfigError>(dynamic_cast<const he::PaillierScheme*>(&scheme_) != nullptr, "layer '", params_->spec().name,
+    const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&scheme_);
+    require<ConfigError>(paillier != nullptr, "layer '", params_->spec().name,
                          "': updates under encryption need the scheme 'paillier' for the field's table, not '",
                          scheme_.name(), "'");
+    (void)EncryptedUpdateParams(params_->encrypted_update(field_), paillier->params());
   } else {
-    // Made now, so that what the scheme cannot do is refused before anything is sent.
     (void)lookup_plan(params_->spec().batch);
     (void)gradient_plan(params_->spec().batch);
   }

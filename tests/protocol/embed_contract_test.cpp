@@ -1,0 +1,257 @@
+// The contract of docs/protocols.md for tables and embeddings, value by value: what each party receives is opened with
+// the key it has, and every opened value, and every piece that a party keeps, is shown to be random whatever the secret
+// inside. The same checks are shown to fail when the masks are left out.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <map>
+#include <vector>
+
+#include "protocol/embed_steps.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using net::Direction;
+using net::Protection;
+using net::Step;
+
+class EmbedContract : public ::testing::Test, protected EmbedSteps {
+ protected:
+  explicit EmbedContract(bool mask = true) : EmbedSteps(mask) {}
+};
+
+class EmbedContractWithoutMasks : public EmbedContract {
+ protected:
+  EmbedContractWithoutMasks() : EmbedContract(/*mask=*/false) {}
+};
+
+TEST_F(EmbedContract, WhatAPartyOpensIsUniformWhateverIsInside) {
+  run_step();
+  for (const auto& [name, opened] : all_opened()) EXPECT_TRUE(opened.hides_its_secrets()) << name;
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInEveryValueThatAPartyOpens) {
+  run_step();
+  for (const auto& [name, opened] : all_opened()) {
+    EXPECT_FALSE(opened.product.hides_the_secret()) << name;
+    EXPECT_FALSE(opened.whole.hides_the_secret()) << name;
+    EXPECT_EQ(opened.product.seen, opened.product.secret) << name << ": the secret was not what is inside";
+  }
+}
+
+TEST_F(EmbedContract, WhatAPartyOpensAfterTrainingIsUniformToo) {
+  train(2);
+  run_step();
+  for (const auto& [name, opened] : all_opened()) EXPECT_TRUE(opened.hides_its_secrets()) << name;
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInEveryValueThatAPartyOpensAfterTraining) {
+  train(2);
+  run_step();
+  for (const auto& [name, opened] : all_opened()) EXPECT_FALSE(opened.hides_its_secrets()) << name;
+}
+
+TEST_F(EmbedContract, RowsOfOneCategoryAndRowsOfNoneAreMaskedLikeAnyOther) {
+  for (std::size_t t = 0; t < kFields; ++t) EXPECT_TRUE(testing::looks_uniform<UInt128>(second_halves(t))) << t;
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInRowsOfOneCategoryAndRowsOfNone) {
+  for (std::size_t t = 0; t < kFields; ++t) EXPECT_FALSE(testing::looks_uniform<UInt128>(second_halves(t))) << t;
+}
+
+/// Whether any two masks, entry by entry, have nothing to do with each other.
+bool are_independent(const std::vector<UInt128>& a, const std::vector<UInt128>& b) {
+  std::vector<UInt128> difference(std::min(a.size(), b.size()));
+  for (std::size_t i = 0; i < difference.size(); ++i) difference[i] = a[i] - b[i];
+  return testing::looks_uniform<UInt128>(difference);
+}
+
+TEST_F(EmbedContract, NoMaskIsUsedTwice) {
+  const auto masks = masks_of_two_equal_steps();
+  for (std::size_t i = 0; i < masks.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_TRUE(are_independent(masks[i], masks[j])) << i << ", " << j;
+  }
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInMasksThatAreAllTheSame) {
+  const auto masks = masks_of_two_equal_steps();
+  for (std::size_t i = 1; i < masks.size(); ++i) EXPECT_FALSE(are_independent(masks[i], masks[i - 1])) << i;
+}
+
+// Pieces of E have 87 bits and a sign: all of them, from the lowest, are looked at.
+TEST_F(EmbedContract, NeitherPartysPieceOfTheEmbeddingsTellsThem) {
+  run_step();
+  ASSERT_EQ(params().piece_bits(), 87);
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_TRUE(kept(forward_of(party).pass.embeddings, embeddings(), {0, 23}).hides_the_secret());
+  }
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInThePiecesOfTheEmbeddings) {
+  run_step();
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_FALSE(kept(forward_of(party).pass.embeddings, embeddings(), {0, 23}).hides_the_secret());
+  }
+}
+
+TEST_F(EmbedContract, TheSameRowsAreLookedUpInOtherPiecesEachTime) {
+  run_step();
+  const ShareMatrix first = at_a_.pass.embeddings;
+  run_passes();
+  EXPECT_TRUE(kept(at_a_.pass.embeddings, first, {0, 22}).hides_the_secret());
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInThePiecesOfTheSameRows) {
+  run_step();
+  const ShareMatrix first = at_a_.pass.embeddings;
+  run_passes();
+  EXPECT_EQ(at_a_.pass.embeddings, first);
+}
+
+// Shares of dE have 91 bits and a sign.
+TEST_F(EmbedContract, NeitherPartysShareOfTheEmbeddingsDerivativeTellsIt) {
+  run_step();
+  const ShareMatrix secret = rescale(embedding_derivative(), spec_.gradient_scale);
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_TRUE(kept(derivative_share(party), secret, {0, 27}).hides_the_secret());
+  }
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInTheSharesOfTheEmbeddingsDerivative) {
+  run_step();
+  const ShareMatrix secret = rescale(embedding_derivative(), spec_.gradient_scale);
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_FALSE(kept(derivative_share(party), secret, {0, 27}).hides_the_secret());
+  }
+}
+
+/// Shares of dW have 103 bits and a sign; those of dQ fill the ring, or leave the 20 bits of a mean.
+constexpr int kGradientBits[] = {0, 39};
+
+TEST_F(EmbedContract, NeitherPartysShareOfAGradientTellsIt) {
+  run_step();
+  const ShareMatrix dw = open(gradients_a_.weight, gradients_b_.weight);
+  for (const EmbedGradients* mine : {&gradients_a_, &gradients_b_}) {
+    const std::vector<int> bits(std::begin(kGradientBits), std::end(kGradientBits));
+    EXPECT_TRUE(kept(mine->weight, dw, bits).hides_the_secret());
+    for (std::size_t t = 0; t < kFields; ++t) {
+      const ShareMatrix dq = open(gradients_a_.tables[t].value(), gradients_b_.tables[t].value());
+      EXPECT_TRUE(kept(mine->tables[t].value(), dq, bits).hides_the_secret()) << t;
+    }
+  }
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInTheSharesOfAGradient) {
+  run_step();
+  const ShareMatrix dw = open(gradients_a_.weight, gradients_b_.weight);
+  for (const EmbedGradients* mine : {&gradients_a_, &gradients_b_}) {
+    const std::vector<int> bits(std::begin(kGradientBits), std::end(kGradientBits));
+    EXPECT_FALSE(kept(mine->weight, dw, bits).hides_the_secret());
+    for (std::size_t t = 0; t < kFields; ++t) {
+      const ShareMatrix dq = open(gradients_a_.tables[t].value(), gradients_b_.tables[t].value());
+      EXPECT_FALSE(kept(mine->tables[t].value(), dq, bits).hides_the_secret()) << t;
+    }
+  }
+}
+
+// What a step changes of a piece is a gradient's share, made smaller: fewer bits at the top, and at the bottom of
+// tables, whose scale is finer than their gradients', none.
+TEST_F(EmbedContract, NeitherPartysPiecesAfterTrainingTellTheWeightsOrTables) {
+  train(1);
+  for (int i = 0; i < 2; ++i) {
+    train(1);
+    for (const Party party : {Party::kA, Party::kB}) {
+      EXPECT_TRUE(kept(pair_.at(party).weight()->piece, weight(), {0, 20}).hides_the_secret());
+      for (std::size_t t = 0; t < kFields; ++t) {
+        EXPECT_TRUE(kept(table(party, t).weight()->piece, table_values(t), {40}).hides_the_secret()) << t;
+      }
+    }
+  }
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInThePiecesAfterTraining) {
+  train(2);
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_FALSE(kept(pair_.at(party).weight()->piece, weight(), {0, 20}).hides_the_secret());
+    for (std::size_t t = 0; t < kFields; ++t) {
+      EXPECT_FALSE(kept(table(party, t).weight()->piece, table_values(t), {40}).hides_the_secret()) << t;
+    }
+  }
+}
+
+std::vector<std::uint64_t> output_shares(const Bytes& payload) {
+  std::vector<std::uint64_t> values(payload.size() / sizeof(std::uint64_t));
+  std::memcpy(values.data(), payload.data(), payload.size());
+  return values;
+}
+
+TEST_F(EmbedContract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
+  run_step();
+  const auto shares = output_shares(last_received(Party::kB, Step::kOutputShare, pair_.at(Party::kB).layer()));
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
+  const auto exact = decode_ring(open(at_a_.output.share, at_b_.output.share));
+  ASSERT_EQ(shares.size(), exact.size());
+  std::vector<std::uint64_t> rest;
+  std::size_t unrounded = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    const double units = std::ldexp((*z_)[i], 16);
+    EXPECT_NEAR((*z_)[i], exact[i], 1.5 * 0x1p-16);
+    EXPECT_EQ(units, std::round(units));
+    unrounded += std::ldexp(exact[i], 16) == std::round(std::ldexp(exact[i], 16)) ? 0 : 1;
+    rest.push_back(shares[i] - static_cast<std::uint64_t>(static_cast<std::int64_t>(units)));
+  }
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(rest));
+  EXPECT_GT(unrounded, exact.size() / 2) << "there was nothing to round";
+}
+TEST_F(EmbedContractWithoutMasks, IsSeenInTheShareOfZ) {
+  run_step();
+  const auto shares = output_shares(last_received(Party::kB, Step::kOutputShare, pair_.at(Party::kB).layer()));
+  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(shares));
+}
+
+std::map<Step, std::uint64_t> messages_of(const std::map<Step, net::Traffic>& traffic) {
+  std::map<Step, std::uint64_t> messages;
+  for (const auto& [step, count] : traffic) messages[step] = count.messages;
+  return messages;
+}
+
+TEST_F(EmbedContract, APartyReceivesTheseMessagesAndNoOthers) {
+  run_step();
+  // Nothing of Z or dZ reaches A, and of E, dE, dW and dQ nobody gets more than the masked values that were checked
+  // above and what is encrypted under the other's key, which is checked below.
+  const std::map<Step, std::uint64_t> at_a = {
+      {Step::kPublicKey, 1},        {Step::kAgreement, 1},      {Step::kHello, 1},
+      {Step::kTableOperand, 2},     {Step::kLookupProduct, 2},  {Step::kWeightOperand, 1},
+      {Step::kEmbeddingProduct, 1}, {Step::kWeightGradient, 1}, {Step::kEmbeddingDerivative, 1},
+      {Step::kDerivativeShare, 2},  {Step::kTableGradient, 2},
+  };
+  const std::map<Step, std::uint64_t> at_b = {
+      {Step::kPublicKey, 1},       {Step::kAgreement, 1},        {Step::kHello, 1},
+      {Step::kOutputShare, 1},     {Step::kTableOperand, 2},     {Step::kLookupProduct, 2},
+      {Step::kWeightOperand, 1},   {Step::kEmbeddingProduct, 1}, {Step::kEmbeddingOperand, 1},
+      {Step::kBackwardOperand, 1}, {Step::kDerivativeShare, 2},  {Step::kTableGradient, 2},
+  };
+  EXPECT_EQ(messages_of(pair_.parties.recording(Party::kA).received()), at_a);
+  EXPECT_EQ(messages_of(pair_.parties.recording(Party::kB).received()), at_b);
+}
+
+TEST_F(EmbedContract, OperandsAreUnderTheSendersKeyAndProductsUnderTheReceivers) {
+  train(1);
+  run_step();
+  for (const Party receiver : {Party::kA, Party::kB}) {
+    std::size_t operands = 0;
+    std::size_t products = 0;
+    for (const net::RecordedMessage& m : pair_.parties.recording(receiver).messages()) {
+      const Protection protection = net::describe(m.message.step).protection;
+      if (m.direction != Direction::kReceived) continue;
+      if (protection != Protection::kEncrypted && protection != Protection::kMasked) continue;
+      const bool operand = protection == Protection::kEncrypted;
+      const Party key_of = operand ? peer_of(receiver) : receiver;
+      // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
+      const Bytes key = pair_.parties.session(key_of).key_owner().public_key();
+      ASSERT_GE(m.payload.size(), 16U);
+      EXPECT_TRUE(std::equal(key.end() - 16, key.end(), m.payload.begin())) << net::name_of(m.message.step);
+      (operand ? operands : products) += 1;
+    }
+    EXPECT_EQ(operands, receiver == Party::kA ? 10U : 14U);
+    EXPECT_EQ(products, receiver == Party::kA ? 14U : 10U);
+  }
+}
+
+}  // namespace
+}  // namespace blindfl::protocol
