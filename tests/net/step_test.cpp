@@ -28,8 +28,11 @@ TEST(Step, NumbersAscendWithoutRepetition) {
 
 TEST(Step, NumbersAreThoseOfTheWireFormat) {
   const std::vector<std::pair<Step, unsigned>> numbers = {
-      {Step::kPublicKey, 1},    {Step::kForwardOperand, 10},    {Step::kForwardProduct, 11},
-      {Step::kOutputShare, 12}, {Step::kDerivativeOperand, 13}, {Step::kGradientProduct, 14},
+      {Step::kPublicKey, 1},     {Step::kForwardOperand, 10},    {Step::kForwardProduct, 11},
+      {Step::kOutputShare, 12},  {Step::kDerivativeOperand, 13}, {Step::kGradientProduct, 14},
+      {Step::kIdCount, 30},      {Step::kBlindedIds, 31},        {Step::kDoubleBlindedIds, 32},
+      {Step::kShuffledIds, 33},  {Step::kMissingIds, 34},        {Step::kNamedIds, 35},
+      {Step::kAlignedOrder, 36},
   };
   for (const auto& [step, number] : numbers) {
     EXPECT_EQ(static_cast<unsigned>(step), number);
@@ -62,6 +65,10 @@ TEST(Step, SaysWhatProtectsIt) {
       {Step::kOutputShare, "share"},        {Step::kDerivativeOperand, "encrypted"},
       {Step::kGradientProduct, "masked"},   {Step::kHello, "public"},
       {Step::kSettings, "public"},          {Step::kPing, "public"},
+      {Step::kIdCount, "public"},           {Step::kBlindedIds, "blinded"},
+      {Step::kDoubleBlindedIds, "blinded"}, {Step::kShuffledIds, "blinded"},
+      {Step::kMissingIds, "blinded"},       {Step::kNamedIds, "blinded"},
+      {Step::kAlignedOrder, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
