@@ -16,6 +16,7 @@
 #include "blindfl/nn/matmul.h"
 #include "blindfl/nn/models.h"
 #include "blindfl/protocol/in_process.h"
+#include "blindfl/protocol/psi.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/progress.h"
@@ -41,6 +42,11 @@ using nn::MatMul;
 using nn::MatMulOptions;
 using nn::Mlp;
 using nn::SgdOptions;
+using protocol::align;
+using protocol::Alignment;
+using protocol::AlignmentKind;
+using protocol::AlignmentOptions;
+using protocol::AlignmentProgress;
 using protocol::Link;
 using protocol::Party;
 using protocol::Session;
