@@ -44,3 +44,12 @@ if(NOT TARGET blindfl_gmp)
   target_include_directories(blindfl_gmp SYSTEM INTERFACE ${GMP_INCLUDE_DIR})
   target_link_libraries(blindfl_gmp INTERFACE ${GMP_LIBRARY})
 endif()
+
+# libsodium, too.
+if(NOT TARGET blindfl_sodium)
+  find_path(SODIUM_INCLUDE_DIR sodium.h REQUIRED)
+  find_library(SODIUM_LIBRARY sodium REQUIRED)
+  add_library(blindfl_sodium INTERFACE IMPORTED)
+  target_include_directories(blindfl_sodium SYSTEM INTERFACE ${SODIUM_INCLUDE_DIR})
+  target_link_libraries(blindfl_sodium INTERFACE ${SODIUM_LIBRARY})
+endif()

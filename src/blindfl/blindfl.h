@@ -19,6 +19,7 @@
 #include "blindfl/nn/matmul.h"
 #include "blindfl/nn/models.h"
 #include "blindfl/protocol/in_process.h"
+#include "blindfl/protocol/psi.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/progress.h"
@@ -51,6 +52,11 @@ using nn::Mlp;
 using nn::SgdOptions;
 using nn::TwoSourceOptions;
 using nn::WideDeep;
+using protocol::align;
+using protocol::Alignment;
+using protocol::AlignmentKind;
+using protocol::AlignmentOptions;
+using protocol::AlignmentProgress;
 using protocol::Link;
 using protocol::Party;
 using protocol::Session;

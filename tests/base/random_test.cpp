@@ -170,6 +170,16 @@ TEST(Random, ForksIntoIndependentStreams) {
   EXPECT_LT(chi_square(draw(first, std::size_t{1} << 18)), 530);
 }
 
+TEST(Random, DrawsEvenlyBelowALimit) {
+  Random random;
+  std::array<int, 7> counts{};
+  for (int i = 0; i < 70000; ++i) ++counts.at(random.below(counts.size()));
+  // 10000 expected, with a deviation of 93.
+  for (const int count : counts) EXPECT_NEAR(count, 10000, 700);
+  EXPECT_EQ(random.below(1), 0U);
+  EXPECT_THROW((void)random.below(0), InvalidArgument);
+}
+
 std::vector<std::uint64_t> first_numbers(SeededRandom random) {
   std::vector<std::uint64_t> numbers(100);
   std::ranges::generate(numbers, [&] { return random.next_u64(); });

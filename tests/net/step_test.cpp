@@ -48,6 +48,13 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {Step::kEmbeddingDerivative, 27},
       {Step::kDerivativeShare, 28},
       {Step::kTableGradient, 29},
+      {Step::kIdCount, 30},
+      {Step::kBlindedIds, 31},
+      {Step::kDoubleBlindedIds, 32},
+      {Step::kShuffledIds, 33},
+      {Step::kMissingIds, 34},
+      {Step::kNamedIds, 35},
+      {Step::kAlignedOrder, 36},
   };
   ASSERT_EQ(numbers.size(), all_steps().size());
   for (const auto& [step, number] : numbers) {
@@ -96,6 +103,13 @@ TEST(Step, SaysWhatProtectsIt) {
       {Step::kEmbeddingDerivative, "masked"},
       {Step::kDerivativeShare, "encrypted"},
       {Step::kTableGradient, "masked"},
+      {Step::kIdCount, "public"},
+      {Step::kBlindedIds, "blinded"},
+      {Step::kDoubleBlindedIds, "blinded"},
+      {Step::kShuffledIds, "blinded"},
+      {Step::kMissingIds, "blinded"},
+      {Step::kNamedIds, "blinded"},
+      {Step::kAlignedOrder, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

@@ -37,6 +37,17 @@ KeyStream operating_system_stream() {
   return stream;
 }
 
+// Multiply-shift with rejection of the few values that would make some results likelier than others.
+template <class Generator>
+std::uint64_t draw_below(Generator& generator, std::uint64_t n) {
+  require<InvalidArgument>(n > 0, "a random number is asked for from an empty range");
+  const std::uint64_t unfair = (0 - n) % n;
+  while (true) {
+    const UInt128 product = static_cast<UInt128>(generator.next_u64()) * n;
+    if (low64(product) >= unfair) return high64(product);
+  }
+}
+
 }  // namespace
 
 // Small requests are served from a buffer; large ones are made straight in the caller's memory.
@@ -91,6 +102,10 @@ UInt128 Random::next_u128() {
   return x;
 }
 
+std::uint64_t Random::below(std::uint64_t n) {
+  return draw_below(*this, n);
+}
+
 Random Random::fork() {
   Key key;
   fill(key);
@@ -119,13 +134,7 @@ std::uint64_t SeededRandom::next_u64() {
 }
 
 std::uint64_t SeededRandom::below(std::uint64_t n) {
-  require<InvalidArgument>(n > 0, "SeededRandom::below: the range is empty");
-  // Multiply-shift with rejection of the few values that would make some results likelier than others.
-  const std::uint64_t unfair = (0 - n) % n;
-  while (true) {
-    const UInt128 product = static_cast<UInt128>(next_u64()) * n;
-    if (low64(product) >= unfair) return high64(product);
-  }
+  return draw_below(*this, n);
 }
 
 double SeededRandom::uniform() {

@@ -43,6 +43,8 @@ class Random {
   }
   std::uint64_t next_u64();
   UInt128 next_u128();
+  /// Uniform in [0, n), without bias. `n` must be positive.
+  std::uint64_t below(std::uint64_t n);
 
   /// A generator of its own, keyed from this one.
   [[nodiscard]] Random fork();

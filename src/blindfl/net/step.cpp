@@ -60,6 +60,23 @@ constexpr std::array kSteps = {
              "the sender's categories, transposed, times the receiver's share of the derivative, plus a mask, "
              "encrypted under the receiver's key",
              "a uniformly random share of the whole table's gradient"},
+    StepInfo{Step::kIdCount, Protection::kPublic, "id count", "how many ids the sender has", "that number"},
+    StepInfo{Step::kBlindedIds, Protection::kBlinded, "blinded ids",
+             "the sender's ids as points times a secret number of the sender's, shuffled", "how many there are"},
+    StepInfo{Step::kDoubleBlindedIds, Protection::kBlinded, "double-blinded ids",
+             "the receiver's blinded ids times secret numbers of the sender's, in the order received",
+             "which of the receiver's ids the sender has too; in a union nothing"},
+    StepInfo{Step::kShuffledIds, Protection::kBlinded, "shuffled ids",
+             "the receiver's blinded ids times a secret number of the sender's, in another order",
+             "how many ids both parties have"},
+    StepInfo{Step::kMissingIds, Protection::kBlinded, "missing ids",
+             "points of the receiver's ids that the sender lacks, times secret numbers of the sender's, shuffled",
+             "how many there are"},
+    StepInfo{Step::kNamedIds, Protection::kBlinded, "named ids",
+             "the receiver's missing ids times a secret number of the sender's, in the order received",
+             "the places, in the order of the union, of the ids that the receiver lacks"},
+    StepInfo{Step::kAlignedOrder, Protection::kPublic, "aligned order",
+             "a digest of the order that both parties ended with", "nothing"},
 };
 
 const StepInfo* find(Step step) {
@@ -79,6 +96,8 @@ std::string_view name_of(Protection protection) {
       return "masked";
     case Protection::kShare:
       return "share";
+    case Protection::kBlinded:
+      return "blinded";
   }
   fail<InvalidArgument>("there is no protection number ", static_cast<unsigned>(protection));
 }

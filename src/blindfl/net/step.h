@@ -28,6 +28,13 @@ enum class Step : std::uint16_t {
   kEmbeddingDerivative = 27,
   kDerivativeShare = 28,
   kTableGradient = 29,
+  kIdCount = 30,
+  kBlindedIds = 31,
+  kDoubleBlindedIds = 32,
+  kShuffledIds = 33,
+  kMissingIds = 34,
+  kNamedIds = 35,
+  kAlignedOrder = 36,
 };
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.
@@ -36,9 +43,10 @@ enum class Protection : std::uint8_t {
   kEncrypted,  ///< under the sender's key: the receiver computes with it and cannot read it
   kMasked,     ///< a mask, then encryption under the receiver's key: the receiver opens a random share
   kShare,      ///< a share without encryption: on purpose, the receiver adds its own and learns the value
+  kBlinded,    ///< ids as points times secret numbers: the receiver can compare some of them, and cannot read them
 };
 
-/// "public", "encrypted", "masked" or "share".
+/// "public", "encrypted", "masked", "share" or "blinded".
 [[nodiscard]] std::string_view name_of(Protection protection);
 
 /// What a message of a step is, in words for ledgers, reports and reviewers.
