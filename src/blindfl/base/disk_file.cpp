@@ -16,6 +16,10 @@ namespace {
 
 constexpr mode_t kForOthers = S_IRWXG | S_IRWXO;
 
+mode_t mode_for(Readers readers) {
+  return readers == Readers::kOwner ? 0600 : 0644;
+}
+
 std::string reason(int error) {
   return std::generic_category().message(error);
 }
@@ -31,8 +35,16 @@ struct stat status_of(int file, const std::filesystem::path& path) {
 }  // namespace
 
 DiskFile DiskFile::open(const std::filesystem::path& path) {
+  return open_with(path, O_RDONLY);
+}
+
+DiskFile DiskFile::open_to_append(const std::filesystem::path& path) {
+  return open_with(path, O_WRONLY | O_APPEND);
+}
+
+DiskFile DiskFile::open_with(const std::filesystem::path& path, int flags) {
   // Without waiting: a pipe, or a device, would keep whoever opens it until somebody writes.
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  const int descriptor = ::open(path.c_str(), flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
   const int problem = errno;
   DiskFile file(path, descriptor);
   require<DataError>(descriptor >= 0, path.string(), ": cannot be opened: ", reason(problem),
@@ -43,14 +55,26 @@ DiskFile DiskFile::open(const std::filesystem::path& path) {
 }
 
 DiskFile DiskFile::create(const std::filesystem::path& path, Readers readers) {
-  const mode_t mode = readers == Readers::kOwner ? 0600 : 0644;
-  const int descriptor = ::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode);
+  constexpr int kFlags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC;
+  const int descriptor = ::open(path.c_str(), kFlags, mode_for(readers));
   const int problem = errno;
   DiskFile file(path, descriptor);
   require<ConfigError>(descriptor >= 0 || problem != EEXIST, path.string(),
                        ": exists already and is never overwritten; move it away, or choose another name or folder");
   require<ConfigError>(descriptor >= 0, path.string(), ": cannot be created: ", reason(problem),
                        "; check the folder and who may write to it");
+  return file;
+}
+
+DiskFile DiskFile::open_or_create(const std::filesystem::path& path, Readers readers) {
+  constexpr int kFlags = O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  const int descriptor = ::open(path.c_str(), kFlags, mode_for(readers));
+  const int problem = errno;
+  DiskFile file(path, descriptor);
+  require<ConfigError>(descriptor >= 0, path.string(), ": cannot be opened or created: ", reason(problem),
+                       "; check the folder and who may write to it");
+  require<ConfigError>(S_ISREG(status_of(descriptor, path).st_mode), path.string(),
+                       ": is not an ordinary file; move it away");
   return file;
 }
 
@@ -87,6 +111,10 @@ void DiskFile::seek(std::uint64_t offset) {
   const off_t reached = lseek(file_, static_cast<off_t>(offset), SEEK_SET);
   const int problem = errno;
   require<Error>(reached >= 0, path_.string(), ": cannot be read from another place: ", reason(problem));
+}
+
+void DiskFile::cut(std::uint64_t size) {
+  require_written(ftruncate(file_, static_cast<off_t>(size)) == 0);
 }
 
 void DiskFile::require_written(bool done) const {

@@ -17,8 +17,14 @@ class DiskFile {
  public:
   /// To read from. Throws DataError if there is none, or it is no ordinary file: a pipe could keep us waiting for ever.
   [[nodiscard]] static DiskFile open(const std::filesystem::path& path);
+  /// To write on at the end of a file that is there. Throws DataError as `open` does.
+  [[nodiscard]] static DiskFile open_to_append(const std::filesystem::path& path);
   /// To write to. Throws ConfigError if there is such a file, or a link of that name, or no folder to put it in.
   [[nodiscard]] static DiskFile create(const std::filesystem::path& path, Readers readers);
+
+  /// To read from and write to, made if it is not there. Throws ConfigError if that fails or something else, a link for
+  /// instance, has that name.
+  [[nodiscard]] static DiskFile open_or_create(const std::filesystem::path& path, Readers readers);
 
   DiskFile(DiskFile&& other) noexcept;
   DiskFile(const DiskFile&) = delete;
@@ -36,6 +42,8 @@ class DiskFile {
   [[nodiscard]] std::size_t read_some(std::span<std::byte> out);
   /// Goes back to the beginning, or elsewhere.
   void seek(std::uint64_t offset);
+  /// Forgets what is beyond `size` bytes. Throws Error if that fails.
+  void cut(std::uint64_t size);
   /// Writes on. Throws Error if the disk does not take it.
   void write(ByteView bytes);
   /// Waits until all is on the disk. Throws Error if it could not be stored.
@@ -45,6 +53,7 @@ class DiskFile {
 
  private:
   DiskFile(std::filesystem::path path, int file);
+  static DiskFile open_with(const std::filesystem::path& path, int flags);
   void require_written(bool done) const;
 
   std::filesystem::path path_;
