@@ -1,42 +1,15 @@
 // A LIBSVM file, plain or xz: not from a peer, but from who knows where. Input: options (1: indices begin at 0, 2: the
 // table has 5 columns), then the file.
 
-#include <sys/mman.h>
-#include <unistd.h>
-
-#include <string>
-
-#include "blindfl/base/error.h"
 #include "blindfl/data/libsvm.h"
+#include "blindfl/base/error.h"
 #include "input.h"
-
-namespace {
+#include "memory_file.h"
 
 using namespace blindfl;
 
-/// A file that is never on a disk.
-class MemoryFile {
- public:
-  MemoryFile() : descriptor_(memfd_create("libsvm", 0)) { fuzz::check(descriptor_ >= 0, "there is a memory file"); }
-  MemoryFile(const MemoryFile&) = delete;
-  MemoryFile& operator=(const MemoryFile&) = delete;
-  ~MemoryFile() { close(descriptor_); }
-
-  void replace(ByteView content) const {
-    const auto size = static_cast<off_t>(content.size());
-    fuzz::check(ftruncate(descriptor_, size) == 0, "the memory file takes its size");
-    fuzz::check(pwrite(descriptor_, content.data(), content.size(), 0) == size, "the memory file is written");
-  }
-  [[nodiscard]] std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
-
- private:
-  int descriptor_;
-};
-
-}  // namespace
-
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  static const MemoryFile file;
+  static const fuzz::MemoryFile file;
   fuzz::Input input(data, size);
   const unsigned options = input.take_byte();
   file.replace(input.rest());
