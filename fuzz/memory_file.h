@@ -1,6 +1,7 @@
 #pragma once
 
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -10,10 +11,12 @@
 
 namespace blindfl::fuzz {
 
-/// A file that is never on a disk.
+/// A file that is never on a disk, and its owner's alone.
 class MemoryFile {
  public:
-  MemoryFile() : descriptor_(memfd_create("fuzz", 0)) { check(descriptor_ >= 0, "there is a memory file"); }
+  MemoryFile() : descriptor_(memfd_create("fuzz", 0)) {
+    check(descriptor_ >= 0 && fchmod(descriptor_, S_IRUSR | S_IWUSR) == 0, "there is a memory file");
+  }
   MemoryFile(const MemoryFile&) = delete;
   MemoryFile& operator=(const MemoryFile&) = delete;
   ~MemoryFile() { close(descriptor_); }

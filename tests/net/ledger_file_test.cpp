@@ -263,5 +263,17 @@ TEST_F(LedgerRead, RefusesBytesThatCannotBeCounted) {
   EXPECT_THAT(refusal(text), AllOf(HasSubstr("line 3"), HasSubstr("more bytes than can be counted")));
 }
 
+TEST(LedgerTime, IsReadAsItIsWritten) {
+  const std::chrono::sys_seconds time = head_of("A").started;
+  EXPECT_EQ(time_of(time_text(time)), time);
+  EXPECT_EQ(time_of("2028-02-29T23:59:59Z").has_value(), true);
+  for (const char* bad :
+       {"", "2026-11-15T14:30:05", "2026-11-15 14:30:05Z", "2026-11-15T14:30:05z", "2026-11-31T14:30:05Z",
+        "2026-13-15T14:30:05Z", "2026-11-15T24:00:00Z", "2026-11-15T14:60:05Z", "2026-11-15T14:30:60Z",
+        "+026-11-15T14:30:05Z", "2026-1x-15T14:30:05Z", "2026-11-15T14:30:05Z ", "2027-02-29T00:00:00Z"}) {
+    EXPECT_EQ(time_of(bad), std::nullopt) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace blindfl::net

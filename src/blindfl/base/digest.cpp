@@ -6,12 +6,45 @@
 
 namespace blindfl {
 
+namespace {
+
+void require_done(bool done) {
+  require<Error>(done, "SHA-256 failed");
+}
+
+}  // namespace
+
 Bytes digest_of(ByteView bytes) {
   Bytes digest(kDigestBytes);
   unsigned int written = 0;
   const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &written,
                             EVP_sha256(), nullptr);
-  require<Error>(ok == 1 && written == kDigestBytes, "SHA-256 failed");
+  require_done(ok == 1 && written == kDigestBytes);
+  return digest;
+}
+
+void DigestOfPieces::Free::operator()(evp_md_ctx_st* context) const {
+  EVP_MD_CTX_free(context);
+}
+
+DigestOfPieces::DigestOfPieces() : context_(EVP_MD_CTX_new()) {
+  require_done(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+}
+
+DigestOfPieces::~DigestOfPieces() = default;
+
+void DigestOfPieces::add(ByteView bytes) {
+  require<InvalidArgument>(context_ != nullptr, "a digest was finished: nothing can be added");
+  require_done(EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()) == 1);
+}
+
+Bytes DigestOfPieces::finish() {
+  require<InvalidArgument>(context_ != nullptr, "a digest is finished once");
+  Bytes digest(kDigestBytes);
+  unsigned int written = 0;
+  const int ok = EVP_DigestFinal_ex(context_.get(), reinterpret_cast<unsigned char*>(digest.data()), &written);
+  require_done(ok == 1 && written == kDigestBytes);
+  context_.reset();
   return digest;
 }
 

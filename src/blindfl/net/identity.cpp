@@ -241,8 +241,8 @@ Identity generate_identity(std::string_view name, int valid_days) {
 
 void save_identity(const Identity& identity, const std::filesystem::path& certificate_path,
                    const std::filesystem::path& key_path) {
-  NewFile key(key_path, NewFile::For::kOwner);
-  NewFile certificate(certificate_path, NewFile::For::kEveryone);
+  NewFile key(key_path, Readers::kOwner);
+  NewFile certificate(certificate_path, Readers::kEveryone);
   key.write(view(identity.key));
   certificate.write(identity.certificate);
   key.keep();

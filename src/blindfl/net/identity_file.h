@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string_view>
 
+#include "blindfl/base/disk_file.h"
 #include "blindfl/base/secret.h"
 
 namespace blindfl::net {
@@ -14,10 +15,8 @@ constexpr std::size_t kMaxIdentityFileBytes = std::size_t{1} << 20;
 /// A file that did not exist before, and does not exist after this object unless it was kept.
 class NewFile {
  public:
-  enum class For { kOwner, kEveryone };  ///< who may read it: mode 0600 or 0644
-
   /// Throws ConfigError if there is such a file, or a link of that name, or no folder to put it in.
-  NewFile(std::filesystem::path path, For readers);
+  NewFile(const std::filesystem::path& path, Readers readers);
   NewFile(const NewFile&) = delete;
   NewFile& operator=(const NewFile&) = delete;
   ~NewFile();
@@ -27,8 +26,7 @@ class NewFile {
   void keep() { kept_ = true; }
 
  private:
-  std::filesystem::path path_;
-  int file_ = -1;
+  DiskFile file_;
   bool kept_ = false;
 };
 

@@ -47,25 +47,6 @@ std::string quoted(std::string_view text) {
   return shown + (text.size() > kShown ? "...'" : "'");
 }
 
-std::optional<std::chrono::sys_seconds> time_of(std::string_view text) {
-  // Places of the digits in "2026-11-15T14:30:00Z".
-  constexpr std::size_t kLength = 20;
-  if (text.size() != kLength) return std::nullopt;
-  const auto part = [&](std::size_t at, std::size_t digits) { return number<unsigned>(text.substr(at, digits)); };
-  const auto year = part(0, 4);
-  const auto month = part(5, 2);
-  const auto day = part(8, 2);
-  const auto hour = part(11, 2);
-  const auto minute = part(14, 2);
-  const auto second = part(17, 2);
-  if (!year || !month || !day || !hour || !minute || !second) return std::nullopt;
-  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(*year)), std::chrono::month(*month),
-                                         std::chrono::day(*day));
-  if (!date.ok()) return std::nullopt;
-  return std::chrono::sys_days(date) + std::chrono::hours(*hour) + std::chrono::minutes(*minute) +
-         std::chrono::seconds(*second);
-}
-
 /// Takes a ledger apart line by line. Whatever a line says, the line that a writer would have made of it is made again
 /// and compared: there is one way to write a ledger, and one place that knows it.
 class Reader {

@@ -1,8 +1,10 @@
 #include "blindfl/net/ledger_lines.h"
 
+#include <charconv>
 #include <iomanip>
 #include <limits>
 #include <sstream>
+#include <utility>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
@@ -64,6 +66,28 @@ std::string time_text(std::chrono::sys_seconds time) {
        << std::setw(2) << clock.hours().count() << ':' << std::setw(2) << clock.minutes().count() << ':' << std::setw(2)
        << clock.seconds().count() << 'Z';
   return text.str();
+}
+
+std::optional<std::chrono::sys_seconds> time_of(std::string_view text) {
+  // Places of the digits in "2026-11-15T14:30:00Z".
+  constexpr std::size_t kLength = 20;
+  constexpr std::array<std::pair<std::size_t, std::size_t>, 6> kParts = {
+      {{0, 4}, {5, 2}, {8, 2}, {11, 2}, {14, 2}, {17, 2}}};
+  if (text.size() != kLength) return std::nullopt;
+  std::array<unsigned, kParts.size()> parts{};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view digits = text.substr(kParts[i].first, kParts[i].second);
+    const char* const end = digits.data() + digits.size();
+    if (std::from_chars(digits.data(), end, parts[i]).ptr != end) return std::nullopt;
+  }
+  const auto [year, month, day, hour, minute, second] = parts;
+  const std::chrono::year_month_day date(std::chrono::year(static_cast<int>(year)), std::chrono::month(month),
+                                         std::chrono::day(day));
+  if (!date.ok()) return std::nullopt;
+  const std::chrono::sys_seconds time = std::chrono::sys_days(date) + std::chrono::hours(hour) +
+                                        std::chrono::minutes(minute) + std::chrono::seconds(second);
+  // There is one way to write a time: other separators, or a minute of 61 seconds, are none.
+  return time_text(time) == text ? std::optional(time) : std::nullopt;
 }
 
 LedgerLines::LedgerLines() : file_hash_(first_hash()) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -77,5 +78,7 @@ class LedgerLines {
 [[nodiscard]] std::string checksum_text(std::uint32_t checksum);
 /// As in "2026-11-15T14:30:00Z".
 [[nodiscard]] std::string time_text(std::chrono::sys_seconds time);
+/// The time that `time_text` wrote; nothing if it is not one.
+[[nodiscard]] std::optional<std::chrono::sys_seconds> time_of(std::string_view text);
 
 }  // namespace blindfl::net

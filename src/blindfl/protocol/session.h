@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/party.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/scheme.h"
@@ -19,12 +20,8 @@
 
 namespace blindfl::protocol {
 
-/// A holds features; B holds features and the labels.
-enum class Party { kA, kB };
-
-[[nodiscard]] constexpr Party peer_of(Party party) {
-  return party == Party::kA ? Party::kB : Party::kA;
-}
+using blindfl::Party;
+using blindfl::peer_of;
 
 /// One party's own choices: private, and different at the two parties.
 struct SessionOptions {

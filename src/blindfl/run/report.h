@@ -1,0 +1,68 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blindfl/net/ledger_file.h"
+#include "blindfl/run/chart.h"
+#include "blindfl/run/disclosure.h"
+#include "blindfl/run/metrics.h"
+#include "blindfl/run/metrics_log.h"
+#include "blindfl/run/summary.h"
+
+// `report.html`: a run on one page that needs nothing else, for people. It shows on a phone and on paper, light and
+// dark, runs no script and loads nothing.
+
+namespace blindfl::run {
+
+/// A line about the run, as in "batch size" and "128".
+struct ReportFact {
+  std::string name;
+  std::string value;
+};
+
+/// One measure of one set of rows, by step.
+struct MeasureCurve {
+  std::string set;   ///< as in "train"
+  std::string name;  ///< as in "loss"
+  std::vector<ChartPoint> points;
+};
+
+struct PhaseTime {
+  std::string name;  ///< as in "waiting for the peer"
+  double seconds = 0;
+};
+
+/// What the planner expected of the run, and what it took.
+struct CostComparison {
+  enum class Unit { kBytes, kSeconds, kCount };
+  std::string what;
+  double predicted = 0;
+  double measured = 0;
+  Unit unit = Unit::kBytes;
+};
+
+/// All that a report shows. What is empty is left out.
+struct RunReport {
+  RunSummary summary{};                          ///< whose run it was, how it ended, and its results
+  std::vector<ReportFact> facts = {};            ///< model, shapes, options
+  std::vector<MeasureCurve> curves = {};         ///< at A measures of the work alone
+  std::vector<RocPoint> roc = {};                ///< at B only
+  std::vector<CalibrationBin> calibration = {};  ///< at B only
+  std::vector<net::StepTotals> traffic = {};     ///< of the ledger: see net::audit
+  std::vector<PhaseTime> phases = {};
+  std::vector<CostComparison> costs = {};
+  ModelFacts model{};  ///< for the words on who learned what
+};
+
+/// Curves of what a run measured, one for each set and name, in the order in which they first appear.
+[[nodiscard]] std::vector<MeasureCurve> curves_of(const MetricsFile& metrics);
+
+/// The whole page, well-formed as HTML and as XML. All texts of the report are escaped.
+/// Throws InvalidArgument if the report is A's and holds anything that may tell of labels or scores: ROC, calibration,
+/// or a result or curve that is not one of `work_measures()`.
+[[nodiscard]] std::string report_html(const RunReport& report);
+
+}  // namespace blindfl::run

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/base/disk_file.h"
+#include "blindfl/run/summary.h"
+
+// What a run leaves behind, at one party, for its owner's eyes only:
+//
+//   run.lock           held by the process that uses the folder
+//   summary.json       what the run was and how it ended
+//   metrics.jsonl      what was measured while training; at A measures of the work alone
+//   events/            the same for TensorBoard
+//   transcript.ledger  every message that crossed the link, without payloads; transcript-2.ledger after a restart
+//   checkpoints/       step-000000000120.ckpt
+//   model/             this party's pieces of the model
+//   report.html        all of it, for people
+
+namespace blindfl::run {
+
+/// A checkpoint that is there.
+struct SavedStep {
+  std::uint64_t step = 0;
+  std::filesystem::path path;
+};
+
+/// The folder of one run, used by this process alone until the end of the scope.
+class RunFolder {
+ public:
+  /// Makes the folder, mode 0700, with all that belongs in it, and writes `summary`. A folder that is there must be
+  /// empty. Throws ConfigError if it is not, another process uses it, or the folder above is not there;
+  /// InvalidArgument for a summary that cannot be written.
+  [[nodiscard]] static RunFolder create(const std::filesystem::path& path, const RunSummary& summary);
+
+  /// Opens the folder of a run of that party and name again, to go on, and removes what a killed process left half
+  /// written. Throws ConfigError if it is another's, another process uses it or there is none; DataError if its summary
+  /// is damaged.
+  [[nodiscard]] static RunFolder reopen(const std::filesystem::path& path, Party party, std::string_view run);
+
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// The last summary that was written or read.
+  [[nodiscard]] const RunSummary& summary() const { return summary_; }
+  /// Whose files are in it, for the label of checkpoints and pieces: "party A of run credit".
+  [[nodiscard]] std::string owner() const;
+
+  [[nodiscard]] std::filesystem::path summary_path() const { return path_ / "summary.json"; }
+  [[nodiscard]] std::filesystem::path metrics_path() const { return path_ / "metrics.jsonl"; }
+  [[nodiscard]] std::filesystem::path events_path() const { return path_ / "events"; }
+  [[nodiscard]] std::filesystem::path model_path() const { return path_ / "model"; }
+  [[nodiscard]] std::filesystem::path report_path() const { return path_ / "report.html"; }
+  [[nodiscard]] std::filesystem::path checkpoint_path(std::uint64_t step) const;
+
+  /// Ledgers are never overwritten: a name that is not taken, and those that are, the oldest first.
+  [[nodiscard]] std::filesystem::path new_ledger_path() const;
+  [[nodiscard]] std::vector<std::filesystem::path> ledgers() const;
+
+  /// Checkpoints, the newest first. Nothing is known of their content.
+  [[nodiscard]] std::vector<SavedStep> checkpoints() const;
+
+  /// Replaces the summary, in one step. Throws InvalidArgument if it is another run's or cannot be written.
+  void write_summary(const RunSummary& summary);
+  /// Replaces the report, in one step.
+  void write_report(std::string_view html);
+
+ private:
+  RunFolder(std::filesystem::path path, DiskFile lock);
+
+  std::filesystem::path path_;
+  DiskFile lock_;
+  RunSummary summary_;
+};
+
+}  // namespace blindfl::run

@@ -1,0 +1,59 @@
+#include "blindfl/run/number_text.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+namespace blindfl::run {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+TEST(NumberText, WritesDecimals) {
+  EXPECT_EQ(decimal_text(0.90312), "0.9031");
+  EXPECT_EQ(decimal_text(0.66), "0.66");
+  EXPECT_EQ(decimal_text(0), "0");
+  EXPECT_EQ(decimal_text(-12.5), "-12.5");
+  EXPECT_EQ(decimal_text(12000, 6), "12000");
+  EXPECT_EQ(decimal_text(std::nan("")), "-");
+  EXPECT_EQ(decimal_text(kInfinity), "-");
+  EXPECT_EQ(fixed_text(12.345, 1), "12.3");
+  EXPECT_EQ(fixed_text(1, 2), "1.00");
+  EXPECT_EQ(fixed_text(1e308, 1).size(), 311U) << "the longest there is";
+  EXPECT_EQ(fixed_text(-kInfinity, 1), "-");
+}
+
+TEST(NumberText, WritesCounts) {
+  EXPECT_EQ(count_text(0), "0");
+  EXPECT_EQ(count_text(999), "999");
+  EXPECT_EQ(count_text(1000), "1,000");
+  EXPECT_EQ(count_text(1234567), "1,234,567");
+  EXPECT_EQ(count_text(std::numeric_limits<std::uint64_t>::max()), "18,446,744,073,709,551,615");
+}
+
+TEST(NumberText, WritesBytes) {
+  EXPECT_EQ(bytes_text(0), "0 B");
+  EXPECT_EQ(bytes_text(0.04), "< 1 B");
+  EXPECT_EQ(bytes_text(999), "999 B");
+  EXPECT_EQ(bytes_text(1000), "1 kB");
+  EXPECT_EQ(bytes_text(20'345'678), "20.3 MB");
+  EXPECT_EQ(bytes_text(999'950), "1 MB") << "not 1e+03 kB";
+  EXPECT_EQ(bytes_text(5e12), "5 TB");
+  EXPECT_EQ(bytes_text(kInfinity), "- TB");
+}
+
+TEST(NumberText, WritesSeconds) {
+  EXPECT_EQ(seconds_text(0), "0 ms");
+  EXPECT_EQ(seconds_text(0.35), "350 ms");
+  EXPECT_EQ(seconds_text(0.9996), "1 s");
+  EXPECT_EQ(seconds_text(12.34), "12.3 s");
+  EXPECT_EQ(seconds_text(59.97), "1 min 00 s");
+  EXPECT_EQ(seconds_text(245), "4 min 05 s");
+  EXPECT_EQ(seconds_text(3599.7), "1 h 00 min");
+  EXPECT_EQ(seconds_text(7400), "2 h 03 min");
+  for (const double bad : {-1.0, kInfinity, std::nan(""), 1e300}) EXPECT_EQ(seconds_text(bad), "-");
+}
+
+}  // namespace
+}  // namespace blindfl::run

@@ -1,0 +1,221 @@
+#include "blindfl/run/report.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <string>
+
+#include "blindfl/base/error.h"
+#include "run/well_formed.h"
+
+namespace blindfl::run {
+namespace {
+
+using blindfl::testing::Page;
+using blindfl::testing::PageElement;
+using ::testing::AllOf;
+using ::testing::Contains;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::ThrowsMessage;
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+
+/// A report of A's, with all that A may have, and every text replaced if `words` are given.
+RunReport report_of_a(const std::string& words = "") {
+  const auto text = [&](const char* usual) { return words.empty() ? std::string(usual) : words; };
+  RunReport report;
+  report.summary = {.party = Party::kA,
+                    .run = text("credit"),
+                    .release = text("0.1.0"),
+                    .model = text("logistic regression"),
+                    .state = RunState::kFinished,
+                    .started = std::chrono::sys_seconds(std::chrono::seconds(1794753005)),
+                    .ended = std::chrono::sys_seconds(std::chrono::seconds(1794753065)),
+                    .steps = 10,
+                    .epochs = 2,
+                    .seconds = 60,
+                    .sent = {.messages = 3, .bytes = 12'345},
+                    .received = {.messages = 4, .bytes = 67'890'000},
+                    .results = {{"rows_per_second", 5123}}};
+  report.facts = {{text("batch size"), text("128")}};
+  report.curves = {{text("train"), "rows_per_second", {{1, 10}, {2, 20}, {3, kNan}}}};
+  report.traffic = {{net::Step::kForwardOperand, {.messages = 10, .bytes = 100'000}, {.messages = 0, .bytes = 0}},
+                    {net::Step::kOutputShare, {.messages = 10, .bytes = 8'000}, {.messages = 0, .bytes = 2'000}}};
+  report.phases = {{text("waiting"), 45}, {text("computing"), 15}};
+  report.costs = {{text("bytes per step"), 1000, 1500, CostComparison::Unit::kBytes},
+                  {text("seconds"), 0, 2, CostComparison::Unit::kSeconds}};
+  return report;
+}
+
+RunReport report_of_b(const std::string& words = "") {
+  RunReport report = report_of_a(words);
+  report.summary.party = Party::kB;
+  report.summary.results = {{words.empty() ? "auc" : words, 0.75}};
+  report.curves.push_back({"train", words.empty() ? "loss" : words, {{1, 0.7}, {2, 0.5}}});
+  report.curves.push_back({"test", words.empty() ? "loss" : words, {{2, 0.6}}});
+  report.roc = {{1, 0, 0}, {0.5, 0.25, 0.75}, {0, 1, 1}};
+  report.calibration = {{0.1, 0.2, 10}, {0.9, 0.8, 10}};
+  return report;
+}
+
+std::string text_of(const Page& page) {
+  std::string text;
+  for (const PageElement& element : page.elements()) {
+    if (element.tag != "style") text += element.text + "\n";
+  }
+  return text;
+}
+
+TEST(Report, IsWellFormed) {
+  for (const RunReport& report : {RunReport{}, report_of_a(), report_of_b()}) {
+    const std::string html = report_html(report);
+    const Page page(html);
+    EXPECT_TRUE(page.is_well_formed());
+    EXPECT_THAT(page.named("html"), SizeIs(1));
+    EXPECT_THAT(page.named("body"), SizeIs(1));
+    EXPECT_THAT(page.named("h1"), SizeIs(1));
+  }
+}
+
+TEST(Report, NeedsNothingFromElsewhere) {
+  const std::string html = report_html(report_of_b());
+  const Page page(html);
+  for (const PageElement& element : page.elements()) {
+    for (const char* tag :
+         {"script", "link", "img", "iframe", "object", "embed", "image", "use", "a", "base", "form"}) {
+      EXPECT_NE(element.tag, tag);
+    }
+    for (const auto& [name, value] : element.attributes) {
+      EXPECT_FALSE(name.starts_with("on") || name == "src" || name == "href" || name == "style") << name;
+      if (name != "xmlns") {
+        EXPECT_THAT(value, Not(HasSubstr("://")));
+      }
+    }
+  }
+  const std::string style = page.named("style").front().text;
+  EXPECT_THAT(style, AllOf(Not(HasSubstr("url(")), Not(HasSubstr("@import")), Not(HasSubstr("&"))));
+  EXPECT_THAT(style, AllOf(HasSubstr("prefers-color-scheme: dark"), HasSubstr("@media print")));
+  EXPECT_THAT(html, HasSubstr("content=\"width=device-width, initial-scale=1\""));
+  EXPECT_THAT(html, HasSubstr("default-src &#39;none&#39;"));
+}
+
+TEST(Report, TakesNobodysWordsForMarkup) {
+  const std::string words = "</td></svg></style><script>alert(1)</script>&\"' onload=\"x\" \x1B[2J \xFF<!--";
+  RunReport report = report_of_b(words);
+  report.summary.party = Party::kB;
+  const std::string html = report_html(report);
+  const Page page(html);
+  EXPECT_TRUE(page.is_well_formed());
+  EXPECT_THAT(html, AllOf(Not(HasSubstr("<script")), Not(HasSubstr("<!--")), Not(HasSubstr("\x1B"))));
+  EXPECT_THAT(html, Not(HasSubstr("\xFF")));
+  EXPECT_THAT(text_of(page), HasSubstr("&lt;/td&gt;&lt;/svg&gt;&lt;/style&gt;&lt;script&gt;"));
+  RunReport empty = report;
+  empty.curves.clear();
+  EXPECT_EQ(Page(html).named("style").size(), 1U);
+}
+
+TEST(Report, ShowsWhatBMeasured) {
+  const std::string html = report_html(report_of_b());
+  const Page page(html);
+  std::vector<std::string> captions;
+  for (const PageElement& caption : page.named("figcaption")) captions.push_back(caption.text);
+  EXPECT_THAT(captions, ::testing::ElementsAre("rows_per_second", "loss", HasSubstr("ROC"), HasSubstr("Calibration"),
+                                               "Bytes by kind of message", "Time by phase"));
+  // Loss of both sets is one chart with a legend; the ROC goes from corner to corner of the plot, its middle point is a
+  // quarter to the right and three quarters up.
+  std::vector<std::string> lines;
+  for (const PageElement& line : page.named("polyline")) lines.push_back(line.attributes.at("points"));
+  EXPECT_THAT(lines, Contains("58.0,228.0 153.5,66.0 440.0,12.0"));
+  EXPECT_THAT(text_of(page), AllOf(HasSubstr("0.75"), HasSubstr("\ntrain"), HasSubstr("\ntest")));
+}
+
+TEST(Report, AddsUpWhatCrossedTheLink) {
+  const std::string text = text_of(Page(report_html(report_of_a())));
+  EXPECT_THAT(text, AllOf(HasSubstr("forward operand\nencrypted\n10\n100,000\n0\n0\n10 kB\n"),
+                          HasSubstr("output share\nshare\n10\n8,000\n0\n2,000\n1 kB\n"),
+                          HasSubstr("all\n\n20\n108,000\n0\n2,000\n11 kB\n")));
+  EXPECT_THAT(text, HasSubstr("A&#39;s share of Z, rounded"));
+}
+
+TEST(Report, ShowsTimesAndCosts) {
+  const std::string text = text_of(Page(report_html(report_of_a())));
+  EXPECT_THAT(text, AllOf(HasSubstr("45 s, 75%"), HasSubstr("15 s, 25%")));
+  EXPECT_THAT(text, HasSubstr("bytes per step\n1 kB\n1.5 kB\n1.5\n"));
+  EXPECT_THAT(text, HasSubstr("seconds\n0 ms\n2 s\n-\n"));
+  EXPECT_THAT(text, HasSubstr("Started 2026-11-15T14:30:05Z, ended 2026-11-15T14:31:05Z."));
+}
+
+TEST(Report, SaysWhoLearnedWhatThisPartyFirst) {
+  for (const Party party : {Party::kA, Party::kB}) {
+    RunReport report = party == Party::kA ? report_of_a() : report_of_b();
+    report.model = {.numeric = true, .categorical = true, .encrypted_update = true, .matched_ids = true};
+    const std::string html = report_html(report);
+    const std::string own(name_of(party));
+    const std::string other(name_of(peer_of(party)));
+    EXPECT_LT(html.find("What " + own + " learned"), html.find("What " + other + " learned"));
+    for (const std::string& who : {own, other}) {
+      EXPECT_THAT(html, AllOf(HasSubstr("What " + who + " could work out"), HasSubstr("What " + who + " never saw")));
+    }
+    for (const Party of : {Party::kA, Party::kB}) {
+      const Disclosure said = disclosure_of(of, report.model);
+      for (const auto* texts : {&said.learned, &said.could_work_out, &said.never_saw}) {
+        for (const std::string& sentence : *texts) EXPECT_THAT(html, HasSubstr(html_escaped(sentence)));
+      }
+    }
+  }
+}
+
+TEST(Report, OfAIsRefusedWithAnythingOfLabelsOrScores) {
+  EXPECT_NO_THROW((void)report_html(report_of_a()));
+  const auto refused = ThrowsMessage<InvalidArgument>(HasSubstr("nothing of A's may"));
+  RunReport result = report_of_a();
+  result.summary.results.push_back({"auc", 0.5});
+  EXPECT_THAT([&] { (void)report_html(result); }, refused);
+  RunReport curve = report_of_a();
+  curve.curves.push_back({"train", "loss", {}});
+  EXPECT_THAT([&] { (void)report_html(curve); }, refused);
+  RunReport roc = report_of_a();
+  roc.roc = {{1, 0, 0}};
+  EXPECT_THAT([&] { (void)report_html(roc); }, refused);
+  RunReport calibrated = report_of_a();
+  calibrated.calibration = {{0.5, 0.5, 1}};
+  EXPECT_THAT([&] { (void)report_html(calibrated); }, refused);
+}
+
+TEST(Report, OfAHasNoPlaceForThemEither) {
+  const std::string html = report_html(report_of_a());
+  for (const char* word : {"ROC", "Calibration", "auc", ">loss<", "Scores"}) EXPECT_THAT(html, Not(HasSubstr(word)));
+  EXPECT_THAT(html, HasSubstr("This party has no labels."));
+}
+
+TEST(Report, OfALongRunStaysSmall) {
+  RunReport report = report_of_b();
+  for (int i = 0; i < 100'000; ++i) {
+    report.curves.front().points.push_back({static_cast<double>(i), static_cast<double>(i % 100)});
+  }
+  const std::string html = report_html(report);
+  EXPECT_LT(html.size(), 100'000U);
+  EXPECT_THAT(html, HasSubstr("means of up to 334 points each"));
+}
+
+TEST(CurvesOf, ParsesSetsAndNames) {
+  MetricsFile metrics;
+  metrics.lines = {
+      {.step = 1, .epoch = 1, .seconds = 0, .set = "train", .values = {{"loss", 0.5}, {"rows_per_second", 7}}},
+      {.step = 1, .epoch = 1, .seconds = 0, .set = "test", .values = {{"loss", 0.6}}},
+      {.step = 2, .epoch = 1, .seconds = 0, .set = "train", .values = {{"loss", kNan}}}};
+  const std::vector<MeasureCurve> curves = curves_of(metrics);
+  ASSERT_THAT(curves, SizeIs(3));
+  EXPECT_EQ(curves[0].set + " " + curves[0].name, "train loss");
+  ASSERT_THAT(curves[0].points, SizeIs(2));
+  EXPECT_EQ(curves[0].points[1].x, 2);
+  EXPECT_EQ(curves[1].name, "rows_per_second");
+  EXPECT_EQ(curves[2].set, "test");
+  EXPECT_EQ(curves[2].points[0].y, 0.6);
+}
+
+}  // namespace
+}  // namespace blindfl::run
