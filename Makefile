@@ -26,7 +26,7 @@ demo: build/release/build.ninja ## two parties train a model in one process
 
 test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja ## all tests; the quick ones again under sanitizers; a little fuzzing
 	ctest --preset release -j$(JOBS)
-	cmake --build --preset asan
+	cmake --build --preset asan --target quick_tests
 	ctest --preset asan -L quick -E '$(SLOW_OVER_TLS)' -j$(JOBS)
 	cmake --build --preset tsan --target base_tests net_tests protocol_tests
 	ctest --preset tsan -R '^(base|net|protocol)\.' -E '$(SLOW_UNDER_TSAN)' -j$(JOBS)

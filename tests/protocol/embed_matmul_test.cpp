@@ -242,6 +242,15 @@ TEST(EncryptedEmbed, TablesLearnAsPlainSgdDoes) {
   }
 }
 
+TEST(EncryptedEmbed, TablesLearnUnderKeysAsShipped) {
+  const auto scheme = testing::make_scheme("paillier_2048");
+  const SgdOptions sgd{.learning_rate = 0.2, .momentum = 0.9, .steps = 100000};
+  TrainedEmbed trained(*scheme, encrypted_embed(sgd, /*all=*/true));
+  SeededRandom random(4);
+  for (std::size_t t = 0; t < 2; ++t) trained.step(t, random);
+  trained.expect_the_same(1e-3);
+}
+
 TEST(EncryptedEmbed, TrafficDoesNotDependOnTheNumberOfCategories) {
   const auto scheme = testing::make_scheme("paillier");
   const auto traffic = [&](std::size_t categories) {
