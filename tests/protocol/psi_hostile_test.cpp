@@ -99,7 +99,9 @@ std::string error_of(Party party, AlignmentKind kind, const HostilePeer& peer) {
   testing::TwoParties parties(scheme);
   const Ids ids = make_ids({kIds, 0, 0}).first;
   const auto honest = [&](Session& s) -> std::string {
-    return testing::message_of<ProtocolError>([&] { (void)align(s, ids, options_of(kind)); });
+    std::string error = testing::message_of<ProtocolError>([&] { (void)align(s, ids, options_of(kind)); });
+    EXPECT_THROW(s.channel().send({Step::kPing, 0, 0}, Bytes()), TransportError) << "the peer is left waiting";
+    return error;
   };
   const auto hostile = [&](Session& s) -> std::string {
     try {
