@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -30,7 +30,7 @@ constexpr FileLabel kLabel{.kind = "checkpoint", .version = 2, .owner = "party A
 
 std::string text_of(const CheckedContent& content) {
   std::string text(content.bytes.size(), '\0');
-  std::memcpy(text.data(), content.bytes.data(), text.size());
+  std::ranges::transform(content.bytes, text.begin(), [](std::byte b) { return static_cast<char>(b); });
   return text;
 }
 

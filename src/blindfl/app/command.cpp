@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <charconv>
 #include <iomanip>
-#include <limits>
 #include <sstream>
 #include <system_error>
 #include <utility>
+
+#include "blindfl/app/suggestion.h"
 
 namespace blindfl::app {
 
@@ -14,43 +15,15 @@ namespace {
 
 using Row = std::pair<std::string, std::string>;
 
-// No name is nearly as long as this; a word that is resembles none.
-constexpr std::size_t kLongestMistake = 40;
-
-/// How many letters were left out, added, changed or swapped with their neighbour.
-std::size_t distance(std::string_view a, std::string_view b) {
-  std::vector<std::vector<std::size_t>> d(a.size() + 1, std::vector<std::size_t>(b.size() + 1));
-  for (std::size_t i = 0; i <= a.size(); ++i) {
-    for (std::size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        d[i][j] = i + j;
-        continue;
-      }
-      d[i][j] = std::min({d[i - 1][j] + 1, d[i][j - 1] + 1, d[i - 1][j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1)});
-      const bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
-      if (swapped) d[i][j] = std::min(d[i][j], d[i - 2][j - 2] + 1);
-    }
-  }
-  return d[a.size()][b.size()];
-}
-
 /// "; did you mean <prefix><name>?" for the named thing that `word` resembles most, or nothing if it resembles none.
 template <class Things>
 std::string suggestion(const Things& things, std::string_view word, std::string_view prefix) {
-  if (word.empty() || word.size() > kLongestMistake) return {};
-  std::string_view nearest;
-  std::size_t best = std::numeric_limits<std::size_t>::max();
-  for (const auto& thing : things) {
-    const std::size_t mistakes = distance(word, thing.name);
-    // A third of the letters: with more, any short name would resemble any other.
-    const bool resembles = mistakes <= std::max<std::size_t>(1, thing.name.size() / 3) || thing.name.starts_with(word);
-    if (resembles && mistakes < best) {
-      best = mistakes;
-      nearest = thing.name;
-    }
-  }
-  if (nearest.empty()) return {};
-  return std::string("; did you mean ").append(prefix).append(nearest).append("?");
+  std::vector<std::string_view> names;
+  names.reserve(things.size());
+  for (const auto& thing : things) names.push_back(thing.name);
+  const std::string_view meant = nearest(word, names);
+  if (meant.empty()) return {};
+  return std::string("; did you mean ").append(prefix).append(meant).append("?");
 }
 
 std::string usage_of(const Option& option) {
@@ -97,11 +70,12 @@ Arguments::Arguments(const Command& command, std::span<const std::string> words)
                           " needs a value: ", usage_of(option));
       value = words[++i];
     }
-    const bool first = values_.emplace(option.name, std::move(value)).second;
-    require<UsageError>(first, "--", option.name, " is given twice");
+    std::vector<std::string>& values = values_[std::string(option.name)];
+    values.push_back(std::move(value));
+    require<UsageError>(values.size() == 1 || option.repeats, "--", option.name, " is given twice");
   }
   for (const Option& option : command.options) {
-    if (!option.fallback.empty()) values_.emplace(option.name, option.fallback);
+    if (!option.fallback.empty()) values_.emplace(option.name, std::vector{std::string(option.fallback)});
     require<UsageError>(option.need == Option::Need::kOptional || values_.contains(option.name), "--", option.name,
                         " is missing: ", usage_of(option), ", ", option.summary);
   }
@@ -113,8 +87,8 @@ bool Arguments::has(std::string_view option) const {
 
 const std::string& Arguments::text(std::string_view option) const {
   const auto found = values_.find(option);
-  require<UsageError>(found != values_.end() && !found->second.empty(), "--", option, " needs a value");
-  return found->second;
+  require<UsageError>(found != values_.end() && !found->second.front().empty(), "--", option, " needs a value");
+  return found->second.front();
 }
 
 std::int64_t Arguments::integer(std::string_view option, std::int64_t lowest, std::int64_t highest) const {
@@ -125,6 +99,11 @@ std::int64_t Arguments::integer(std::string_view option, std::int64_t lowest, st
   require<UsageError>(problem == std::errc() && stopped == end && lowest <= value && value <= highest, "--", option,
                       " needs a whole number from ", lowest, " to ", highest, ", not '", digits, "'");
   return value;
+}
+
+std::vector<std::string> Arguments::all(std::string_view option) const {
+  const auto found = values_.find(option);
+  return found == values_.end() ? std::vector<std::string>() : found->second;
 }
 
 bool asks_for_help(std::span<const std::string> words) {
@@ -150,13 +129,14 @@ std::string help_of(const Command& command) {
   std::vector<Row> rows;
   for (const Option& option : command.options) {
     const bool required = option.need == Option::Need::kRequired;
-    out << (required ? " " : " [") << usage_of(option) << (required ? "" : "]");
+    out << (required ? " " : " [") << usage_of(option) << (required ? "" : "]") << (option.repeats ? "..." : "");
     rows.emplace_back(usage_of(option), option.summary);
     if (!option.fallback.empty()) rows.back().second.append(" (default: ").append(option.fallback).append(")");
   }
   rows.emplace_back("--help", "this text");
   out << "\n\noptions:\n";
   write_rows(out, rows);
+  if (command.more_help != nullptr) out << '\n' << command.more_help();
   return out.str();
 }
 

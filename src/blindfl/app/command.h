@@ -28,6 +28,7 @@ struct Option {
   std::string_view summary;
   Need need = Need::kOptional;
   std::string_view fallback = {};  ///< the value if it is not given; empty for none
+  bool repeats = false;            ///< it may be given several times
 };
 
 class Arguments;
@@ -38,6 +39,8 @@ struct Command {
   std::vector<Option> options;
   /// Writes results to `out`. A failure is an exception.
   void (*run)(const Arguments& arguments, std::ostream& out);
+  /// What its help says after the options.
+  std::string (*more_help)() = nullptr;
 };
 
 /// The options of one call of a command: all of them known, those that are required given.
@@ -51,9 +54,11 @@ class Arguments {
   /// Throws UsageError if the option has no value or an empty one; so does `integer()`, or if it is out of range.
   [[nodiscard]] const std::string& text(std::string_view option) const;
   [[nodiscard]] std::int64_t integer(std::string_view option, std::int64_t lowest, std::int64_t highest) const;
+  /// All values of an option that repeats, in the order of the words; none if it was not given.
+  [[nodiscard]] std::vector<std::string> all(std::string_view option) const;
 
  private:
-  std::map<std::string, std::string, std::less<>> values_;
+  std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 
 /// Whether the words ask for help. They need not fit the command otherwise.

@@ -11,6 +11,7 @@ namespace blindfl::app {
 [[nodiscard]] Command fingerprint_command();
 [[nodiscard]] Command ping_command();
 [[nodiscard]] Command audit_command();
+[[nodiscard]] Command parameters_command();
 
 /// All of them, in the order of the help.
 [[nodiscard]] std::span<const Command> all_commands();

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <system_error>
+
+#include "blindfl/app/job/check.h"
+#include "blindfl/base/error.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+void check_files(const Job& job, const Given& given) {
+  const Data& data = job.own.data;
+  check(data.train || data.test || data.score, given, "private.data",
+        "needs a file: train to train on, test to measure with, or score to predict");
+  check(data.delimiter.size() == 1 || data.delimiter == "tab", given, "private.data.delimiter",
+        "must be one character, or the word tab");
+  for (const std::string_view option : {"id_column", "label_column", "columns"}) {
+    const std::string key = joined("private.data", option);
+    check(data.format != FileFormat::kLibsvm || !given.has(key), given, key,
+          "LIBSVM files have no columns with names; leave it out");
+  }
+  check(job.shared.alignment.mode == AlignmentMode::kAligned || data.id_column.has_value() ||
+            data.format == FileFormat::kLibsvm,
+        given, "private.data.id_column", "is missing: rows are aligned by it. Or set shared.alignment.mode to aligned");
+  check(job.shared.alignment.mode == AlignmentMode::kAligned || data.format != FileFormat::kLibsvm, given,
+        "private.data.format", "LIBSVM files have no ids to align rows by; set shared.alignment.mode to aligned");
+  check(!data.id_column || data.id_column != data.label_column, given, "private.data.label_column",
+        "is the same as private.data.id_column");
+  check_encoding(data.numeric, "private.data.numeric", given);
+}
+
+void check_numeric_column(const Column& column, const std::string& key, const Given& given) {
+  check(column.vocabulary == Vocabulary{}, given, key + ".vocabulary", "is for kinds categorical and multi");
+  check(!column.one_hot, given, key + ".one_hot", "is for kinds categorical and multi");
+  check((column.missing == MissingValue::kConstant) == column.constant.has_value(), given,
+        key + (column.constant ? ".constant" : ".missing"),
+        column.constant ? "is for missing: constant" : "constant needs the number, as constant: 0");
+}
+
+void check_categorical_column(const Column& column, const std::string& key, const Given& given) {
+  check(column.transform == Transform::kNone, given, key + ".transform", "is for kind numeric");
+  check(!given.has(key + ".missing"), given, key + ".missing", "is for kind numeric: a missing category is a category");
+  check(!column.constant, given, key + ".constant", "is for kind numeric");
+  const Vocabulary& vocabulary = column.vocabulary;
+  check(!vocabulary.hash_buckets || (vocabulary.min_count == 1 && !vocabulary.most), given,
+        key + ".vocabulary.hash_buckets", "takes the place of a vocabulary; leave out min_count and most");
+}
+
+void check_columns(const Data& data, const Given& given) {
+  std::map<std::string_view, std::size_t> seen;
+  for (std::size_t i = 0; i < data.columns.size(); ++i) {
+    const Column& column = data.columns[i];
+    const std::string key = "private.data.columns[" + std::to_string(i) + "]";
+    const auto [before, is_new] = seen.emplace(column.name, i);
+    check(is_new, given, key, "is about the same column as columns[", before->second, "]");
+    check(column.name != data.id_column, given, key, "is about private.data.id_column, which is no feature");
+    check(column.name != data.label_column, given, key, "is about private.data.label_column, which is no feature");
+    const ColumnKind kind = column.kind.value_or(data.default_kind);
+    if (kind == ColumnKind::kNumeric) check_numeric_column(column, key, given);
+    if (kind == ColumnKind::kCategorical || kind == ColumnKind::kMulti) check_categorical_column(column, key, given);
+    for (const std::string_view option : {"separator", "most_per_row", "pooling"}) {
+      const std::string inner = joined(key, option);
+      check(kind == ColumnKind::kMulti || !given.has(inner), given, inner, "is for kind multi");
+    }
+  }
+}
+
+void check_labels(const Job& job, const Given& given) {
+  const Data& data = job.own.data;
+  const bool is_b = job.own.party == PartyName::kB;
+  check(is_b || !data.label_column, given, "private.data.label_column",
+        "is for B, who has the labels, and this is A; to keep a column out of the model, list it with kind: ignore");
+  check(is_b || !given.has("private.top"), given, "private.top", "is for B, who has the top layers, and this is A");
+  const bool needs_label = is_b && data.format == FileFormat::kCsv && (data.train || data.test);
+  check(!needs_label || data.label_column, given, "private.data.label_column",
+        "is missing: which column of the CSV file holds the labels");
+}
+
+bool suits(Metric metric, const Model& model) {
+  switch (metric) {
+    case Metric::kLoss:
+      return true;
+    case Metric::kAuc:
+      return is_classifier(model.kind) && model.class_count() == 2;
+    case Metric::kAccuracy:
+      return is_classifier(model.kind);
+    case Metric::kRmse:
+    case Metric::kMae:
+      return !is_classifier(model.kind);
+  }
+  return false;
+}
+
+void check_top(const Job& job, const Given& given) {
+  const Model& model = job.shared.model;
+  const Top& top = job.own.top;
+  const std::string weights = "private.top.class_weights";
+  check(top.class_weights.empty() || is_classifier(model.kind), given, weights, "this model has no classes");
+  check(top.class_weights.empty() || top.class_weights.size() == model.class_count(), given, weights, "has ",
+        top.class_weights.size(), " weights for ", model.class_count(), " classes");
+  for (const Metric metric : top.metrics) {
+    check(suits(metric, model), given, "private.top.metrics", Value<Metric>::write(metric), " does not suit ",
+          Value<ModelKind>::write(model.kind), model.class_count() > 2 ? " with more than two classes" : "");
+  }
+}
+
+void check_address(const std::optional<std::string>& address, const std::string& key, std::uint16_t lowest_port,
+                   const Given& given) {
+  if (!address) return;
+  const std::size_t colon = address->rfind(':');
+  const bool has_port = colon != std::string::npos && colon > 0;
+  const char* const end = address->data() + address->size();
+  std::uint16_t port = 0;
+  const auto [stopped, problem] = std::from_chars(has_port ? address->data() + colon + 1 : end, end, port);
+  check(has_port && problem == std::errc() && stopped == end && port >= lowest_port, given, key,
+        "must be HOST:PORT, as in 10.0.0.5:7000");
+}
+
+bool is_fingerprint(std::string_view text) {
+  constexpr std::ptrdiff_t kDigits = 64;
+  const auto is_digit = [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+  };
+  return std::ranges::count_if(text, is_digit) == kDigits &&
+         std::ranges::all_of(text, [&](char c) { return is_digit(c) || c == ' ' || c == ':'; });
+}
+
+/// Whoever pastes a key where its path belongs must not find it in an error, nor try to open it.
+void check_path(const std::optional<std::filesystem::path>& path, const std::string& key, const Given& given) {
+  check(!path || path->string().find("-----BEGIN") == std::string::npos, given, key,
+        "must be the path of a file, and not what is in it");
+}
+
+void check_link(const Link& link, const Given& given) {
+  check(link.listen.has_value() != link.dial.has_value(), given, "private.link",
+        "say where the peer is: either listen or dial");
+  check_address(link.listen, "private.link.listen", 0, given);
+  check_address(link.dial, "private.link.dial", 1, given);
+  check_path(link.certificate, "private.link.certificate", given);
+  check_path(link.key, "private.link.key", given);
+  check_path(link.peer, "private.link.peer", given);
+  check(!link.plaintext || (!link.certificate && !link.key && !link.peer && !link.peer_fingerprint), given,
+        "private.link.plaintext", "uses no certificates: leave out either it or certificate, key and peer");
+  check(link.plaintext || (link.certificate && link.key && link.peer), given, "private.link",
+        "needs certificate, key and peer; make the first two with `blindfl keygen`");
+  check(!link.peer_fingerprint || is_fingerprint(*link.peer_fingerprint), given, "private.link.peer_fingerprint",
+        "must be 64 hexadecimal digits, as `blindfl fingerprint` prints them");
+}
+
+}  // namespace
+
+void check_own(const Job& job, const Given& given) {
+  check_labels(job, given);
+  check_files(job, given);
+  check_columns(job.own.data, given);
+  check_top(job, given);
+  check_link(job.own.link, given);
+}
+
+}  // namespace blindfl::app::job

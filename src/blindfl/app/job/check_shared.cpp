@@ -1,0 +1,95 @@
+#include <algorithm>
+#include <set>
+
+#include "blindfl/app/job/check.h"
+#include "blindfl/base/error.h"
+#include "blindfl/tensor/fixed_point.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+bool contains(const std::vector<std::string>& names, std::string_view name) {
+  return std::ranges::find(names, name) != names.end();
+}
+
+void check_model(const Model& model, const Given& given) {
+  const std::string key = "shared.model.classes";
+  const std::string kind = Value<ModelKind>::write(model.kind);
+  check(model.kind != ModelKind::kMlr || model.classes.has_value(), given, key,
+        "is missing: say how many classes there are, or take lr for two");
+  check(model.kind != ModelKind::kLr || model.class_count() == 2, given, key, "lr has two classes; take mlr for more");
+  check(is_classifier(model.kind) || !model.classes.has_value(), given, key, kind,
+        " predicts a number, and has no classes; leave it out");
+}
+
+void check_schedule(const Training& training, const Given& given) {
+  std::size_t before = 0;
+  const bool by_epoch = !training.schedule.empty() && training.schedule.front().epoch.has_value();
+  for (std::size_t i = 0; i < training.schedule.size(); ++i) {
+    const RateChange& change = training.schedule[i];
+    const std::string key = "shared.training.schedule[" + std::to_string(i) + "]";
+    check(change.epoch.has_value() != change.step.has_value(), given, key, "say either epoch or step");
+    check(change.epoch.has_value() == by_epoch, given, key, "say epoch in all changes, or step in all of them");
+    const std::size_t now = by_epoch ? change.epoch.value_or(0) : change.step.value_or(0);
+    check(now > before, given, key, "must come after the change before it");
+    check(!by_epoch || now <= training.epochs, given, key, "there are only ", training.epochs, " epochs");
+    before = now;
+  }
+}
+
+void check_training(const Training& training, const Given& given) {
+  check_schedule(training, given);
+  check(training.early_stopping.patience == 0 || training.validation_share > 0, given,
+        "shared.training.early_stopping.patience",
+        "needs rows to measure on; set shared.training.validation_share to 0.1, for instance");
+  check_encoding(training.derivative, "shared.training.derivative", given);
+}
+
+void check_names(const Scheme& scheme, const Given& given) {
+  const std::string key = "shared.scheme.allowed";
+  const auto& allowed = scheme.allowed;
+  check(std::set<std::string>(allowed.begin(), allowed.end()).size() == allowed.size(), given, key,
+        "names a scheme twice");
+  // Both sizes of keys call themselves paillier.
+  check(!contains(allowed, "paillier") || !contains(allowed, "paillier-3072"), given, key,
+        "has Paillier with two sizes of keys; a job has one of them");
+  const auto check_allowed = [&](const std::string& name, const std::string& option) {
+    check(contains(allowed, name), given, option, name, " is not in shared.scheme.allowed");
+  };
+  check_allowed(scheme.standard, "shared.scheme.default");
+  if (scheme.features_a) check_allowed(*scheme.features_a, "shared.scheme.features_a");
+  if (scheme.features_b) check_allowed(*scheme.features_b, "shared.scheme.features_b");
+}
+
+void check_encrypted_update(const Shared& shared, const Given& given) {
+  const auto is_paillier = [](const std::string& name) { return name.starts_with("paillier"); };
+  const std::string key = "shared.scheme.update";
+  check(std::ranges::any_of(shared.scheme.allowed, is_paillier), given, key,
+        "updates under encryption need paillier in shared.scheme.allowed");
+  // Whatever is left open, the planner fills in.
+  const std::string otherwise = shared.scheme.automatic ? "paillier" : shared.scheme.standard;
+  check(is_paillier(shared.scheme.features_a.value_or(otherwise)), given, key,
+        "updates under encryption need paillier for A's features; set shared.scheme.features_a to it");
+  check(shared.training.weight_decay == 0, given, key,
+        "updates under encryption have no weight decay; set shared.training.weight_decay to 0");
+}
+
+}  // namespace
+
+void check_encoding(const Encoding& encoding, const std::string& key, const Given& given) {
+  try {
+    (void)FixedPoint({.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip});
+  } catch (const InvalidArgument&) {
+    check(false, given, key, "largest times 2^scale must be between 1 and 2^62; change one of the two");
+  }
+}
+
+void check_shared(const Shared& shared, const Given& given) {
+  check_model(shared.model, given);
+  check_training(shared.training, given);
+  check_names(shared.scheme, given);
+  if (shared.scheme.update == UpdateKind::kEncrypted) check_encrypted_update(shared, given);
+}
+
+}  // namespace blindfl::app::job

@@ -1,0 +1,198 @@
+#include "blindfl/app/job/own.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+constexpr double kMostCategories = 1e9;
+constexpr double kWeek = 7.0 * 24 * 3600;
+
+}  // namespace
+
+std::span<const Name<PartyName>> names_of(PartyName /*party*/) {
+  static constexpr Name<PartyName> kNames[] = {{"a", PartyName::kA}, {"b", PartyName::kB}};
+  return kNames;
+}
+
+std::span<const Name<FileFormat>> names_of(FileFormat /*format*/) {
+  static constexpr Name<FileFormat> kNames[] = {
+      {"auto", FileFormat::kAuto}, {"csv", FileFormat::kCsv}, {"libsvm", FileFormat::kLibsvm}};
+  return kNames;
+}
+
+std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/) {
+  static constexpr Name<ColumnKind> kNames[] = {{"numeric", ColumnKind::kNumeric},
+                                                {"categorical", ColumnKind::kCategorical},
+                                                {"multi", ColumnKind::kMulti},
+                                                {"ignore", ColumnKind::kIgnore}};
+  return kNames;
+}
+
+std::span<const Name<Transform>> names_of(Transform /*transform*/) {
+  static constexpr Name<Transform> kNames[] = {
+      {"none", Transform::kNone}, {"standardise", Transform::kStandardise}, {"log", Transform::kLog}};
+  return kNames;
+}
+
+std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/) {
+  static constexpr Name<MissingValue> kNames[] = {{"mean", MissingValue::kMean},
+                                                  {"zero", MissingValue::kZero},
+                                                  {"error", MissingValue::kError},
+                                                  {"constant", MissingValue::kConstant}};
+  return kNames;
+}
+
+std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
+  static constexpr Name<PoolingKind> kNames[] = {{"sum", PoolingKind::kSum}, {"mean", PoolingKind::kMean}};
+  return kNames;
+}
+
+std::span<const Name<Metric>> names_of(Metric /*metric*/) {
+  static constexpr Name<Metric> kNames[] = {{"loss", Metric::kLoss},
+                                            {"auc", Metric::kAuc},
+                                            {"accuracy", Metric::kAccuracy},
+                                            {"rmse", Metric::kRmse},
+                                            {"mae", Metric::kMae}};
+  return kNames;
+}
+
+std::span<const Name<LogLevel>> names_of(LogLevel /*level*/) {
+  static constexpr Name<LogLevel> kNames[] = {
+      {"quiet", LogLevel::kQuiet}, {"info", LogLevel::kInfo}, {"debug", LogLevel::kDebug}};
+  return kNames;
+}
+
+Entries entries_of(Vocabulary& vocabulary) {
+  return Entries()
+      .add("min_count", vocabulary.min_count, "rarer categories of the training file count as unknown",
+           {.lowest = 1, .highest = kMostCategories, .synonyms = {"min_freq"}})
+      .add("most", vocabulary.most, "keep only this many, the most frequent",
+           {.lowest = 1, .highest = kMostCategories, .otherwise = "all", .synonyms = {"max_size", "max_tokens"}})
+      .add("hash_buckets", vocabulary.hash_buckets, "no vocabulary: categories share this many rows by their hash",
+           {.lowest = 2, .highest = kMostCategories, .otherwise = "a vocabulary", .synonyms = {"buckets", "hash"}});
+}
+
+Entries entries_of(Column& column) {
+  return Entries()
+      .add("name", column.name, "as in the header; its number, from 1, in a file without one", {.needed = true})
+      .add("kind", column.kind, "a number, one category, several categories in one cell, or nothing that is used",
+           {.otherwise = "default_kind", .synonyms = {"type", "dtype"}})
+      .add("transform", column.transform,
+           "of a number: mean 0 and deviation 1 in the training file (standardise), or log(1 + x)",
+           {.synonyms = {"scaling", "normalise", "normalize"}})
+      .add("missing", column.missing,
+           "what a missing number becomes, or that it is an error; a missing category is one like any other",
+           {.synonyms = {"fill", "fillna", "impute"}})
+      .add("constant", column.constant, "what a missing number becomes if missing is constant",
+           {.otherwise = "none", .synonyms = {"fill_value"}})
+      .add("vocabulary", column.vocabulary, "which categories are told apart")
+      .add("one_hot", column.one_hot, "categories become one binary feature each, and no embedding",
+           {.synonyms = {"onehot", "dummy"}})
+      .add("separator", column.separator, "what stands between the categories of a cell of kind multi")
+      .add("most_per_row", column.most_per_row, "categories of a cell of kind multi; a cell with more is an error",
+           {.lowest = 1, .highest = 65536})
+      .add("pooling", column.pooling, "a cell of kind multi looks up the sum or the mean of its embeddings");
+}
+
+Entries entries_of(Libsvm& libsvm) {
+  return Entries()
+      .add("features", libsvm.features, "how many features there are; a test file may lack the last",
+           {.lowest = 1,
+            .highest = 4294967295.0,
+            .otherwise = "the highest index seen",
+            .synonyms = {"cols", "columns"}})
+      .add("first_index", libsvm.first_index, "what the files call the first feature", {.lowest = 0, .highest = 1});
+}
+
+Entries entries_of(Data& data) {
+  return Entries()
+      .add("train", data.train, "file with the rows to train on", {.otherwise = "none"})
+      .add("test", data.test, "file with rows to measure the trained model on", {.otherwise = "none"})
+      .add("score", data.score, "file with rows to predict the labels of",
+           {.otherwise = "none", .synonyms = {"predict"}})
+      .add("format", data.format, "format of all these files; auto: what they look like")
+      .add("delimiter", data.delimiter, "between the cells of a CSV file: one character, or the word tab",
+           {.synonyms = {"sep", "separator"}})
+      .add("header", data.header, "the first line of a CSV file names its columns")
+      .add("libsvm", data.libsvm, "what LIBSVM files do not say about themselves")
+      .add("id_column", data.id_column, "names the people, by whom rows are aligned; it is no feature",
+           {.otherwise = "none", .synonyms = {"id", "key", "index"}})
+      .add("label_column", data.label_column, "what is to be predicted; only B has it",
+           {.otherwise = "none", .synonyms = {"label", "labels", "target", "y"}})
+      .add("missing", data.missing, "cells that say nothing", {.may_be_empty = true, .synonyms = {"na_values"}})
+      .add("default_kind", data.default_kind, "kind of the columns that are not listed")
+      .add("columns", data.columns, "how single columns are read",
+           {.most_items = 10000, .synonyms = {"features", "fields"}})
+      .add("numeric", data.numeric, "how numeric features become integers; the peer learns these three options");
+}
+
+Entries entries_of(Top& top) {
+  return Entries()
+      .add("class_weights", top.class_weights, "how much a row of each class counts in the loss; empty: all alike",
+           {.lowest = 0, .highest = 1e6, .most_items = 10000, .synonyms = {"class_weight", "weights"}})
+      .add("clip_gradient", top.clip_gradient, "largest norm of the gradient of B's own layers",
+           {.lowest = 0, .above_lowest = true, .otherwise = "not clipped", .synonyms = {"max_norm", "clip_grad_norm"}})
+      .add("metrics", top.metrics, "what is measured; empty: what suits the model", {.synonyms = {"metric"}});
+}
+
+Entries entries_of(Link& link) {
+  return Entries()
+      .add("listen", link.listen, "wait for the peer at this HOST:PORT; 0.0.0.0 for all interfaces",
+           {.otherwise = "say dial", .synonyms = {"bind"}})
+      .add("dial", link.dial, "call the peer, who listens at this HOST:PORT",
+           {.otherwise = "say listen", .synonyms = {"connect", "address", "host"}})
+      .add("certificate", link.certificate, "this party's certificate, from `blindfl keygen`",
+           {.otherwise = "needed, unless plaintext", .synonyms = {"cert", "crt", "identity"}})
+      .add("key", link.key, "the private key of that certificate",
+           {.secret = true, .otherwise = "needed, unless plaintext", .synonyms = {"private_key"}})
+      .add("peer", link.peer, "the peer's certificate: the only one that is accepted",
+           {.otherwise = "needed, unless plaintext", .synonyms = {"peer_certificate", "ca"}})
+      .add("peer_fingerprint", link.peer_fingerprint,
+           "fingerprint of the peer's certificate, as `blindfl fingerprint` prints it and the peer read it out; a file "
+           "with another "
+           "one is refused",
+           {.otherwise = "not compared", .synonyms = {"fingerprint"}})
+      .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
+           {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})
+      .add("keepalive", link.keepalive, "a link that is silent for so long is asked whether it still is one",
+           {.lowest = 1, .highest = 3600, .unit = "seconds"})
+      .add("window", link.window, "bytes that may be under way each way, and are kept to be sent again after a cut",
+           {.lowest = 1, .highest = 4096, .unit = "MiB", .synonyms = {"buffer"}})
+      .add("plaintext", link.plaintext,
+           "no TLS: anybody on the way can read and change everything. Only inside a link that is protected",
+           {.synonyms = {"insecure", "no_tls"}});
+}
+
+Entries entries_of(Resources& resources) {
+  return Entries()
+      .add("threads", resources.threads, "threads that compute",
+           {.lowest = 1, .highest = 4096, .otherwise = "one per core", .synonyms = {"cores", "num_threads", "workers"}})
+      .add("memory", resources.memory, "memory that a job may take; one that needs more is refused before it begins",
+           {.lowest = 0, .highest = 1e6, .above_lowest = true, .unit = "GiB", .otherwise = "what the machine has"});
+}
+
+Entries entries_of(Run& run) {
+  return Entries()
+      .add("folder", run.folder, "where results, checkpoints and logs go",
+           {.synonyms = {"out", "output", "output_dir", "directory", "dir"}})
+      .add("keep", run.keep, "checkpoints that stay: the newest", {.lowest = 1, .highest = 1e6})
+      .add("log", run.log, "how much is written down", {.synonyms = {"log_level", "verbosity"}})
+      .add("progress", run.progress, "show on the screen how far it is")
+      .add("ledger", run.ledger, "write down what crosses the link, for `blindfl audit`")
+      .add("weight_seed", run.weight_seed,
+           "this party's pieces of the initial weights follow from it. For experiments: who knows it knows them",
+           {.secret = true, .otherwise = "random", .synonyms = {"seed", "random_seed"}});
+}
+
+Entries entries_of(Own& own) {
+  return Entries()
+      .add("party", own.party, "which party this is: a has features, b has features and the labels",
+           {.needed = true, .synonyms = {"role"}})
+      .add("data", own.data, "this party's rows")
+      .add("top", own.top, "B's own layers, after the source layers; only B has this section")
+      .add("link", own.link, "the way to the peer", {.synonyms = {"network", "net"}})
+      .add("resources", own.resources, "what this machine gives")
+      .add("run", own.run, "where things go", {.synonyms = {"output"}});
+}
+
+}  // namespace blindfl::app::job

@@ -1,0 +1,182 @@
+#include "blindfl/app/job/shared.h"
+
+#include "blindfl/he/registry/registry.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+constexpr double kMostUnits = 65536;  // of a layer
+constexpr double kMostWeight = 1e12;
+constexpr double kMostRate = 1e6;
+
+Rule layer_widths(std::size_t fewest) {
+  return {.lowest = 1, .highest = kMostUnits, .fewest_items = fewest, .most_items = 16};
+}
+
+}  // namespace
+
+std::span<const Name<ModelKind>> names_of(ModelKind /*kind*/) {
+  static constexpr Name<ModelKind> kNames[] = {
+      {"lr", ModelKind::kLr},           {"mlr", ModelKind::kMlr}, {"linear", ModelKind::kLinear},
+      {"poisson", ModelKind::kPoisson}, {"mlp", ModelKind::kMlp}, {"wdl", ModelKind::kWdl},
+      {"dlrm", ModelKind::kDlrm},
+  };
+  return kNames;
+}
+
+bool is_classifier(ModelKind kind) {
+  return kind != ModelKind::kLinear && kind != ModelKind::kPoisson;
+}
+
+std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/) {
+  static constexpr Name<ActivationKind> kNames[] = {{"relu", ActivationKind::kRelu}, {"tanh", ActivationKind::kTanh}};
+  return kNames;
+}
+
+std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/) {
+  static constexpr Name<UpdateKind> kNames[] = {
+      {"auto", UpdateKind::kAuto}, {"exchanged", UpdateKind::kExchanged}, {"encrypted", UpdateKind::kEncrypted}};
+  return kNames;
+}
+
+std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/) {
+  static constexpr Name<AlignmentMode> kNames[] = {{"aligned", AlignmentMode::kAligned},
+                                                   {"intersection", AlignmentMode::kIntersection},
+                                                   {"only_b", AlignmentMode::kOnlyB},
+                                                   {"union", AlignmentMode::kUnion}};
+  return kNames;
+}
+
+Entries entries_of(Dlrm& dlrm) {
+  return Entries()
+      .add("bottom", dlrm.bottom, "widths of the hidden layers for numeric features", layer_widths(1))
+      .add("top", dlrm.top, "widths of the hidden layers after the interaction", layer_widths(1))
+      .add("vectors", dlrm.vectors,
+           "vectors of embedding_dim values that the categorical features become, and that interact",
+           {.lowest = 1, .highest = 1024});
+}
+
+Entries entries_of(Model& model) {
+  return Entries()
+      .add(
+          "kind", model.kind,
+          "logistic (lr), multinomial (mlr), linear or Poisson regression; multi-layer perceptron (mlp); wide and deep "
+          "(wdl); deep learning recommendation model (dlrm)",
+          {.needed = true, .synonyms = {"type", "model", "architecture"}})
+      .add("classes", model.classes, "how many classes the labels have; needed for mlr, possible for mlp, wdl and dlrm",
+           {.lowest = 2,
+            .highest = 10000,
+            .otherwise = "2, but for mlr",
+            .synonyms = {"num_classes", "n_classes", "outputs"}})
+      .add("hidden", model.hidden, "widths of the hidden layers of mlp, and of the deep part of wdl",
+           [] {
+             Rule rule = layer_widths(1);
+             rule.synonyms = {"layers", "hidden_layers", "hidden_sizes", "hidden_units"};
+             return rule;
+           }())
+      .add("activation", model.activation, "what follows each hidden layer")
+      .add("embedding_dim", model.embedding_dim, "values that each category becomes in wdl and dlrm",
+           {.lowest = 1, .highest = 1024, .synonyms = {"embedding", "embedding_size", "embedding_dimension"}})
+      .add("dlrm", model.dlrm, "what only dlrm has")
+      .add("largest_weight", model.largest_weight,
+           "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",
+           {.lowest = 0, .highest = kMostWeight, .above_lowest = true})
+      .add("output_scale", model.output_scale,
+           "B sees the source layers' outputs with this many fractional bits and no more", {.lowest = 0, .highest = 60})
+      .add("initial_deviation", model.initial_deviation,
+           "deviation of the source layers' initial weights; larger ones hide more of A's contribution from B",
+           {.lowest = 0, .highest = kMostWeight, .above_lowest = true, .otherwise = "as torch's Linear"});
+}
+
+Entries entries_of(Encoding& encoding) {
+  return Entries()
+      .add("scale", encoding.scale, "fractional bits; 0 suits integers, and costs the least",
+           {.lowest = 0, .highest = 60})
+      .add("largest", encoding.largest, "no value may exceed it in magnitude",
+           {.lowest = 0, .highest = 1e18, .above_lowest = true, .synonyms = {"max", "range", "bound"}})
+      .add("clip", encoding.clip, "take the largest for a value beyond it, instead of stopping with an error");
+}
+
+Entries entries_of(RateChange& change) {
+  return Entries()
+      .add("epoch", change.epoch, "from the beginning of this epoch on; the first is 1",
+           {.lowest = 2, .otherwise = "say step"})
+      .add("step", change.step, "or from this step on; the first is 0", {.lowest = 1, .otherwise = "say epoch"})
+      .add("learning_rate", change.learning_rate, "the learning rate from there on",
+           {.lowest = 0, .highest = kMostRate, .needed = true, .synonyms = {"lr", "rate"}});
+}
+
+Entries entries_of(EarlyStopping& stopping) {
+  return Entries()
+      .add("patience", stopping.patience, "epochs without improvement after which training stops; 0: it never does",
+           {.lowest = 0, .highest = 1e6})
+      .add("minimum_improvement", stopping.minimum_improvement,
+           "by how much the validation loss must fall to count as improved", {.lowest = 0, .synonyms = {"min_delta"}});
+}
+
+Entries entries_of(Training& training) {
+  return Entries()
+      .add("epochs", training.epochs, "passes over the training rows",
+           {.lowest = 1, .highest = 1e6, .synonyms = {"num_epochs", "max_epochs"}})
+      .add("batch", training.batch, "rows of a mini-batch",
+           {.lowest = 1, .highest = 1e6, .synonyms = {"batch_size", "minibatch"}})
+      .add("learning_rate", training.learning_rate, "learning rate of SGD, from the first step on",
+           {.lowest = 0, .highest = kMostRate, .synonyms = {"lr", "eta", "step_size"}})
+      .add("momentum", training.momentum, "momentum of SGD", {.lowest = 0, .highest = 1, .below_highest = true})
+      .add("weight_decay", training.weight_decay, "L2 penalty, as torch's SGD has it",
+           {.lowest = 0, .highest = 1e3, .synonyms = {"l2", "regularisation", "regularization"}})
+      .add("schedule", training.schedule, "changes of the learning rate, in order", {.synonyms = {"lr_schedule"}})
+      .add("order_seed", training.order_seed, "the order of the rows follows from it; it is no secret",
+           {.synonyms = {"seed", "shuffle_seed"}})
+      .add("validation_share", training.validation_share,
+           "share of the training rows that is not trained on, but measured after each epoch",
+           {.lowest = 0, .highest = 0.9, .synonyms = {"validation_split", "validation"}})
+      .add("early_stopping", training.early_stopping, "when to stop before the last epoch")
+      .add("checkpoint_every", training.checkpoint_every,
+           "steps from one checkpoint to the next; 0: one at the end of each epoch")
+      .add("derivative", training.derivative,
+           "how derivatives of the loss of a row by the source layers' outputs become integers");
+}
+
+Entries entries_of(Scheme& scheme) {
+  return Entries()
+      .add("default", scheme.standard, "the encryption of every product that nobody chose another for",
+           {.choices = he::scheme_names(), .synonyms = {"scheme"}})
+      .add("allowed", scheme.allowed, "all that may be used", {.choices = he::scheme_names(), .fewest_items = 1})
+      .add("automatic", scheme.automatic,
+           "choose what takes the least time for each layer, of what is allowed and left open here",
+           {.synonyms = {"auto"}})
+      .add("features_a", scheme.features_a, "the encryption of products with A's features",
+           {.choices = he::scheme_names(), .otherwise = "chosen, or the default", .synonyms = {"scheme_a"}})
+      .add("features_b", scheme.features_b, "the encryption of products with B's features",
+           {.choices = he::scheme_names(), .otherwise = "chosen, or the default", .synonyms = {"scheme_b"}})
+      .add("update", scheme.update,
+           "how A's weights learn: by exchanged gradients, or encrypted at A, for millions of sparse features; auto: "
+           "what takes less time, or exchanged if automatic is false")
+      .add("line_speed", scheme.line_speed, "speed of the line between the parties, for choosing",
+           {.lowest = 0, .highest = 1e9, .above_lowest = true, .unit = "Mbit/s", .synonyms = {"bandwidth", "speed"}})
+      .add("round_trip", scheme.round_trip, "there and back on that line, for choosing",
+           {.lowest = 0, .highest = 1e6, .unit = "ms", .synonyms = {"latency", "ping"}})
+      .add("most_memory", scheme.most_memory,
+           "memory for ciphertexts that stay with a party; what needs more is not chosen",
+           {.lowest = 0, .highest = 1e6, .above_lowest = true, .unit = "GiB", .synonyms = {"memory"}});
+}
+
+Entries entries_of(Alignment& alignment) {
+  return Entries().add(
+      "mode", alignment.mode,
+      "whose rows are trained on: row i of both files is about the same person (aligned); people of both parties, whom "
+      "both learn (intersection) or only B learns (only_b); everybody, and neither learns who is where (union)",
+      {.needed = true});
+}
+
+Entries entries_of(Shared& shared) {
+  return Entries()
+      .add("model", shared.model, "what is trained")
+      .add("training", shared.training, "how it is trained")
+      .add("scheme", shared.scheme, "how it is encrypted", {.synonyms = {"encryption"}})
+      .add("alignment", shared.alignment, "which rows belong together", {.synonyms = {"psi"}});
+}
+
+}  // namespace blindfl::app::job

@@ -1,0 +1,135 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/entry.h"
+
+// What both parties must say alike: the model, its training, the encryption. Nothing in here may be a secret: the
+// parties tell it to each other if it differs.
+
+namespace blindfl::app::job {
+
+enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
+[[nodiscard]] std::span<const Name<ModelKind>> names_of(ModelKind /*kind*/);
+/// Whether labels are classes, and not numbers.
+[[nodiscard]] bool is_classifier(ModelKind kind);
+
+enum class ActivationKind { kRelu, kTanh };
+[[nodiscard]] std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/);
+
+struct Dlrm {
+  std::vector<std::size_t> bottom = {64, 32};
+  std::vector<std::size_t> top = {64, 32};
+  std::size_t vectors = 8;
+
+  bool operator==(const Dlrm&) const = default;
+};
+
+struct Model {
+  ModelKind kind = ModelKind::kLr;
+  std::optional<std::size_t> classes{};
+  std::vector<std::size_t> hidden = {64, 32};
+  ActivationKind activation = ActivationKind::kRelu;
+  std::size_t embedding_dim = 8;
+  Dlrm dlrm{};
+  double largest_weight = 1024.0;
+  int output_scale = 16;
+  std::optional<double> initial_deviation{};
+
+  /// Classes that a classifier tells apart.
+  [[nodiscard]] std::size_t class_count() const { return classes.value_or(2); }
+  bool operator==(const Model&) const = default;
+};
+
+/// Reals as integers: see FixedPointSpec.
+struct Encoding {
+  int scale = 16;
+  double largest = 16.0;
+  bool clip = false;
+
+  bool operator==(const Encoding&) const = default;
+};
+
+struct RateChange {
+  std::optional<std::size_t> epoch{};
+  std::optional<std::size_t> step{};
+  double learning_rate = 0.0;
+
+  bool operator==(const RateChange&) const = default;
+};
+
+struct EarlyStopping {
+  std::size_t patience = 0;
+  double minimum_improvement = 0.0;
+
+  bool operator==(const EarlyStopping&) const = default;
+};
+
+struct Training {
+  std::size_t epochs = 10;
+  std::size_t batch = 128;
+  double learning_rate = 0.05;
+  double momentum = 0.0;
+  double weight_decay = 0.0;
+  std::vector<RateChange> schedule{};
+  std::uint64_t order_seed = 1;
+  double validation_share = 0.0;
+  EarlyStopping early_stopping{};
+  std::size_t checkpoint_every = 0;
+  Encoding derivative{.scale = 32, .largest = 256.0, .clip = false};
+
+  bool operator==(const Training&) const = default;
+};
+
+enum class UpdateKind { kAuto, kExchanged, kEncrypted };
+[[nodiscard]] std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/);
+
+struct Scheme {
+  std::string standard = "lattice";
+  std::vector<std::string> allowed = {"lattice", "paillier"};
+  bool automatic = true;
+  std::optional<std::string> features_a{};
+  std::optional<std::string> features_b{};
+  UpdateKind update = UpdateKind::kAuto;
+  double line_speed = 1000.0;  ///< Mbit/s
+  double round_trip = 1.0;     ///< ms
+  double most_memory = 16.0;   ///< GiB
+
+  bool operator==(const Scheme&) const = default;
+};
+
+enum class AlignmentMode { kAligned, kIntersection, kOnlyB, kUnion };
+[[nodiscard]] std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/);
+
+struct Alignment {
+  AlignmentMode mode = AlignmentMode::kAligned;
+
+  bool operator==(const Alignment&) const = default;
+};
+
+struct Shared {
+  Model model{};
+  Training training{};
+  Scheme scheme{};
+  Alignment alignment{};
+
+  bool operator==(const Shared&) const = default;
+};
+
+// The only place that knows the options of each section.
+[[nodiscard]] Entries entries_of(Dlrm& dlrm);
+[[nodiscard]] Entries entries_of(Model& model);
+[[nodiscard]] Entries entries_of(Encoding& encoding);
+[[nodiscard]] Entries entries_of(RateChange& change);
+[[nodiscard]] Entries entries_of(EarlyStopping& stopping);
+[[nodiscard]] Entries entries_of(Training& training);
+[[nodiscard]] Entries entries_of(Scheme& scheme);
+[[nodiscard]] Entries entries_of(Alignment& alignment);
+[[nodiscard]] Entries entries_of(Shared& shared);
+
+}  // namespace blindfl::app::job

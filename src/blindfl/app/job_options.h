@@ -1,0 +1,21 @@
+#pragma once
+
+#include <vector>
+
+#include "blindfl/app/command.h"
+#include "blindfl/app/job/job.h"
+#include "blindfl/net/grpc/grpc_channel.h"
+
+namespace blindfl::app {
+
+/// The options of every command that works on a job: its file, and what it says otherwise.
+[[nodiscard]] std::vector<Option> job_options();
+
+/// The job that they name. Throws ConfigError, saying where and what to write instead, if it is none.
+[[nodiscard]] job::Job read_job_options(const Arguments& arguments);
+
+/// The way to the peer, as a job says it. Throws ConfigError or DataError if a certificate or the key is unusable, or
+/// if the peer's certificate has another fingerprint than the job says.
+[[nodiscard]] net::GrpcOptions link_of(const job::Link& link);
+
+}  // namespace blindfl::app
