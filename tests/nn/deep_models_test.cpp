@@ -57,7 +57,7 @@ class DeepModel : public ::testing::TestWithParam<Case> {
     options.sgd = {.learning_rate = 0.1, .momentum = 0.9};
     torch::manual_seed(1);
     const auto models = parties_.run([&](Session& s) {
-      const std::lock_guard lock(torch_random);  // both parties draw from torch's one generator
+      const std::lock_guard lock(torch_random_);  // both parties draw from torch's one generator
       return make(s);
     });
     Local local = make_local();
@@ -80,7 +80,7 @@ class DeepModel : public ::testing::TestWithParam<Case> {
     EXPECT_GT(largest_difference(scores.second.first, scores.second.second), 0.03) << "nothing was learned";
   }
 
-  std::mutex torch_random;
+  std::mutex torch_random_;
 };
 
 TEST_P(DeepModel, TrainsLikeThePlainModel) {

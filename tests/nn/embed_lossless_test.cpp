@@ -53,6 +53,7 @@ std::vector<IntMatrix::Column> categories_of(const CategoryField& field, SeededR
 
 torch::Tensor index_tensor(const std::vector<IntMatrix::Column>& categories, const std::vector<std::uint32_t>& rows) {
   std::vector<std::int64_t> chosen;
+  chosen.reserve(rows.size());
   for (const std::uint32_t row : rows) chosen.push_back(categories[row]);
   return torch::tensor(chosen, torch::kInt64);
 }

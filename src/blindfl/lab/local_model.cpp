@@ -62,6 +62,7 @@ void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family famil
   for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
     for (const auto& chosen : order.batches(epoch)) {
       std::vector<double> chosen_labels;
+      chosen_labels.reserve(chosen.size());
       for (const std::uint32_t row : chosen) chosen_labels.push_back(labels[row]);
       optimizer.zero_grad();
       nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels, chosen.size(), 1).view({-1})).backward();

@@ -28,7 +28,9 @@ std::size_t first_of(const std::vector<std::size_t>& widths, const char* what) {
 
 MatMul numeric_source(protocol::Session& session, const FeatureShape& shape, std::size_t out,
                       const MatMulOptions& options) {
-  return shape.in_a + shape.in_b == 0 ? MatMul(nullptr) : MatMul(session, shape, out, options);
+  MatMul source{nullptr};
+  if (shape.in_a + shape.in_b > 0) source = MatMul(session, shape, out, options);
+  return source;
 }
 
 /// A perceptron from `inputs` over hidden layers to outputs.
