@@ -3,8 +3,7 @@
 JOBS := $(shell nproc)
 # Seconds for each fuzz target.
 TIME := 60
-# Paillier takes seconds under sanitizers: there its messages go over memory only, and fewer of them between threads.
-SLOW_OVER_TLS := ^protocol_tls\..*(Encrypted|paillier|PlannedBytes)
+# Paillier takes seconds between threads that are watched.
 SLOW_UNDER_TSAN := EncryptedContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
 
 .DEFAULT_GOAL := help
@@ -27,7 +26,7 @@ demo: build/release/build.ninja ## two parties train a model in one process
 test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja ## all tests; the quick ones again under sanitizers; a little fuzzing
 	ctest --preset release -j$(JOBS)
 	cmake --build --preset asan --target quick_tests
-	ctest --preset asan -L quick -E '$(SLOW_OVER_TLS)' -j$(JOBS)
+	ctest --preset asan -L quick -j$(JOBS)
 	cmake --build --preset tsan --target base_tests net_tests protocol_tests
 	ctest --preset tsan -R '^(base|net|protocol)\.' -E '$(SLOW_UNDER_TSAN)' -j$(JOBS)
 	cmake --build --preset fuzz
