@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <ctime>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -141,7 +141,7 @@ TEST(Yaml, OfABillionLaughsIsRefusedAtTheFirst) {
 }
 
 TEST(Yaml, IsReadInNoTimeWhateverItSays) {
-  const auto begin = std::chrono::steady_clock::now();
+  const std::clock_t begin = std::clock();  // of this process: others may be busy
   for (const std::string piece :
        {"a ", "- a\n", "a: ", "'", "\"", "#", "\n", "? a\n", "[", "x:y ", "\\", "|\n", "!t "}) {
     std::string text;
@@ -151,7 +151,7 @@ TEST(Yaml, IsReadInNoTimeWhateverItSays) {
     } catch (const ConfigError&) {  // most are; that nothing else is thrown is the point
     }
   }
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_LT((std::clock() - begin) / CLOCKS_PER_SEC, 10);
 }
 
 TEST(YamlText, ReadsBackAsTheSameText) {
