@@ -67,6 +67,7 @@ TEST(Thinned, KeepsFewPointsAndAveragesMany) {
   const std::vector<ChartPoint> few = {{1, 5}, {2, kNan}};
   EXPECT_THAT(thinned(few, 2), SizeIs(2));
   std::vector<ChartPoint> many;
+  many.reserve(1000);
   for (int i = 0; i < 1000; ++i) many.push_back({static_cast<double>(i), i % 2 == 0 ? 1.0 : 3.0});
   for (const std::size_t most : {1U, 7U, 100U, 999U}) {
     const std::vector<ChartPoint> thin = thinned(many, most);

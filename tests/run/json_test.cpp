@@ -144,8 +144,7 @@ TEST(JsonValue, RefusesWhatIsNotJson) {
                                      "\"\xED\xA0\x80\"",
                                      "'a'",
                                      "//\n1",
-                                     "\xEF\xBB\xBF"
-                                     "1",
+                                     "\xEF\xBB\xBF 1",
                                      "1e999",
                                      "-1e999",
                                      "]",

@@ -109,6 +109,7 @@ TEST_F(RunFolderTest, IsFreeAgainWhenItsProcessIsKilled) {
   const pid_t child = fork();
   if (child == 0) {
     const RunFolder folder = RunFolder::create(path_, summary_of(Party::kB));
+    if (folder.path() != path_) _exit(1);
     (void)scratch_.write("run/.summary.json.999-0.blindfl-part", "half");
     (void)scratch_.write("run/checkpoints/.step-000000000120.ckpt.999-1.blindfl-part", "half");
     _exit(0);
