@@ -29,22 +29,42 @@ void check_labels(Family family, const torch::Tensor& labels) {
   }
 }
 
+enum class Reduction { kMean, kNone };
+
+torch::Tensor reduced_loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels,
+                           Reduction reduction) {
+  namespace F = torch::nn::functional;
+  const auto reduced = [&](auto options) {
+    if (reduction == Reduction::kNone) options.reduction(torch::kNone);
+    return options;
+  };
+  switch (family) {
+    case Family::kLogistic:
+      return F::binary_cross_entropy_with_logits(scores.view({-1}), labels,
+                                                 reduced(F::BinaryCrossEntropyWithLogitsFuncOptions()));
+    case Family::kMultinomial:
+      return F::cross_entropy(scores, labels.to(torch::kLong), reduced(F::CrossEntropyFuncOptions()));
+    case Family::kLinear:
+      return 0.5 * F::mse_loss(scores.view({-1}), labels, reduced(F::MSELossFuncOptions()));
+    case Family::kPoisson:
+      return F::poisson_nll_loss(scores.view({-1}), labels, reduced(F::PoissonNLLLossFuncOptions().log_input(true)));
+  }
+  fail<InvalidArgument>("loss: there is no such family");
+}
+
 }  // namespace
 
 torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels) {
-  namespace F = torch::nn::functional;
   check_labels(family, labels);
-  switch (family) {
-    case Family::kLogistic:
-      return F::binary_cross_entropy_with_logits(scores.view({-1}), labels);
-    case Family::kMultinomial:
-      return F::cross_entropy(scores, labels.to(torch::kLong));
-    case Family::kLinear:
-      return 0.5 * F::mse_loss(scores.view({-1}), labels);
-    case Family::kPoisson:
-      return F::poisson_nll_loss(scores.view({-1}), labels, F::PoissonNLLLossFuncOptions().log_input(true));
-  }
-  fail<InvalidArgument>("loss: there is no such family");
+  return reduced_loss(family, scores, labels, Reduction::kMean);
+}
+
+torch::Tensor weighted_loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels,
+                            const torch::Tensor& weights) {
+  require<InvalidArgument>(weights.sizes() == labels.sizes(), "a loss needs one weight for each label");
+  const torch::Tensor known = torch::where(weights > 0, labels, torch::zeros_like(labels));
+  check_labels(family, known);
+  return (reduced_loss(family, scores, known, Reduction::kNone) * weights).mean();
 }
 
 torch::Tensor predictions(Family family, const torch::Tensor& scores) {

@@ -1,6 +1,7 @@
 #include "blindfl/train/trainer.h"
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
@@ -19,48 +20,85 @@ protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
 
 }  // namespace
 
-void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
-         const TrainOptions& options, const Observer& observer) {
+Trainer::Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+                 const TrainOptions& options)
+    : forward_(std::move(forward)),
+      loss_(std::move(loss)),
+      rows_(rows),
+      options_(options),
+      order_(rows.rows(), options.batch, options.order_seed),
+      optimizer_(model, options.sgd) {
   require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
-  const data::BatchOrder order(rows.rows(), options.batch, options.order_seed);
-  const std::size_t steps = options.epochs * order.batches_per_epoch();
-  require<InvalidArgument>(options.sgd.steps == 0 || options.sgd.steps >= steps, "training takes ", steps, " steps, ",
-                           order.batches_per_epoch(), " in each of ", options.epochs,
-                           " epochs, and sgd.steps declares ", options.sgd.steps, ". Declare at least ", steps,
+  require<InvalidArgument>(options.sgd.steps == 0 || options.sgd.steps >= steps(), "training takes ", steps(),
+                           " steps, ", steps_per_epoch(), " in each of ", options.epochs,
+                           " epochs, and sgd.steps declares ", options.sgd.steps, ". Declare at least ", steps(),
                            ", or 0 for any number, at both parties");
-  nn::FederatedOptimizer optimizer(model, options.sgd);
   const auto federated = model.federated_parameters();
   if (!federated.empty()) {
     federated.front().session().agree("the training plan", settings(options, rows.rows()));
   }
+}
 
-  StepReport report;
-  report.epochs = options.epochs;
-  report.steps = steps;
-  for (report.epoch = 1; report.epoch <= options.epochs; ++report.epoch) {
-    for (const auto& chosen : order.batches(report.epoch)) {
-      const data::Batch batch = data::make_batch(rows, chosen, options.batch);
-      const torch::Tensor labels = nn::labels_tensor(batch);
-      const torch::Tensor value = loss(forward(batch), labels);
-      optimizer.zero_grad();
-      value.backward();
-      optimizer.step();
+const std::vector<std::uint32_t>& Trainer::next_batch() {
+  require<InvalidArgument>(!done(), "training has taken all of its ", steps(), " steps");
+  const std::size_t epoch = step_ / steps_per_epoch() + 1;
+  if (epoch != epoch_) {
+    batches_ = order_.batches(epoch);
+    epoch_ = epoch;
+  }
+  return batches_[step_ % steps_per_epoch()];
+}
 
-      ++report.step;
-      report.rows = batch.rows;
-      if (labels.numel() > 0) report.loss = value.item<double>();
-      if (observer) observer(report);
-    }
+StepReport Trainer::take_step(const BeforeStep& before_step) {
+  const data::Batch batch = rows_.batch(next_batch(), options_.batch);
+  const torch::Tensor labels = nn::labels_tensor(batch);
+  const torch::Tensor value = loss_(forward_(batch), labels);
+  optimizer_.zero_grad();
+  value.backward();
+  if (before_step) before_step();
+  optimizer_.step();
+  ++step_;
+
+  StepReport report{
+      .epoch = epoch_, .epochs = options_.epochs, .step = step_, .steps = steps(), .rows = batch.rows, .loss = {}};
+  if (labels.numel() > 0) report.loss = value.item<double>();
+  return report;
+}
+
+void Trainer::go_on_after(std::size_t step) {
+  require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot go on after ", step);
+  step_ = step;
+}
+
+void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
+         const TrainOptions& options, const Observer& observer) {
+  require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
+  const data::RowsOf source(rows);
+  Trainer trainer(model, forward, loss, source, options);
+  while (!trainer.done()) {
+    const StepReport report = trainer.take_step();
+    if (observer) observer(report);
   }
 }
 
-torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
+torch::Tensor score(const Forward& forward, const data::RowSource& rows, std::size_t batch,
+                    const std::function<void(std::size_t)>& observer) {
   const torch::NoGradGuard no_grad;
   const auto order = data::BatchOrder::sequential(rows.rows(), batch);
   std::vector<torch::Tensor> scores;
-  for (const auto& chosen : order.batches(0)) scores.push_back(forward(data::make_batch(rows, chosen, batch)));
+  scores.reserve(order.batches_per_epoch());
+  std::size_t done = 0;
+  for (const auto& chosen : order.batches(0)) {
+    scores.push_back(forward(rows.batch(chosen, batch)));
+    done += chosen.size();
+    if (observer) observer(done);
+  }
   require<InvalidArgument>(!scores.empty(), "scoring needs at least one row");
   return torch::cat(scores);
+}
+
+torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
+  return score(forward, data::RowsOf(rows), batch);
 }
 
 }  // namespace blindfl::train

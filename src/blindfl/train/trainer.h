@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "blindfl/data/batches.h"
+#include "blindfl/data/row_source.h"
 #include "blindfl/nn/federated_optimizer.h"
 
 namespace blindfl::train {
@@ -29,9 +31,49 @@ struct StepReport {
   std::optional<double> loss;  ///< of this step; only B knows
 };
 
+/// What a trainer does between the backward pass and the step of its optimizer: clipping gradients, for instance.
+using BeforeStep = std::function<void()>;
 using Forward = std::function<torch::Tensor(const data::Batch&)>;
 using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels)>;
 using Observer = std::function<void(const StepReport&)>;
+
+/// A model on its way through its training rows, step by step. Both parties make the same calls at the same time, with
+/// the same options and with rows of the same people in the same order.
+class Trainer {
+ public:
+  /// `model` and `rows` must outlive this. `forward` runs `model`.
+  /// Throws InvalidArgument if there are no rows, options are out of range or `sgd.steps` are too few.
+  Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+          const TrainOptions& options);
+
+  [[nodiscard]] std::size_t steps() const { return options_.epochs * order_.batches_per_epoch(); }
+  [[nodiscard]] std::size_t steps_per_epoch() const { return order_.batches_per_epoch(); }
+  /// Steps that were taken.
+  [[nodiscard]] std::size_t step() const { return step_; }
+  [[nodiscard]] bool done() const { return step_ == steps(); }
+
+  /// Takes the next step. Throws InvalidArgument if there is none, and whatever the protocol throws: ConfigError at the
+  /// first one if the parties have different options or numbers of rows.
+  StepReport take_step(const BeforeStep& before_step = {});
+
+  /// The optimizer, for checkpoints.
+  [[nodiscard]] nn::FederatedOptimizer& optimizer() { return optimizer_; }
+  /// Goes on after that many steps, which another run of this trainer took.
+  void go_on_after(std::size_t step);
+
+ private:
+  [[nodiscard]] const std::vector<std::uint32_t>& next_batch();
+
+  Forward forward_;
+  Loss loss_;
+  const data::RowSource& rows_;
+  TrainOptions options_;
+  data::BatchOrder order_;
+  nn::FederatedOptimizer optimizer_;
+  std::size_t step_ = 0;
+  std::size_t epoch_ = 0;  ///< that `batches_` are of; 0: none
+  std::vector<std::vector<std::uint32_t>> batches_;
+};
 
 /// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of
 /// the same people in the same order. `forward` runs `model`.
@@ -42,5 +84,8 @@ void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& l
 
 /// At B: the model's scores, a row for each row of data. At A: an empty tensor. No gradients are kept.
 [[nodiscard]] torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch);
+/// The same for rows that may be in a file. `observer` is told how many rows are done.
+[[nodiscard]] torch::Tensor score(const Forward& forward, const data::RowSource& rows, std::size_t batch,
+                                  const std::function<void(std::size_t)>& observer = {});
 
 }  // namespace blindfl::train
