@@ -55,6 +55,9 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {Step::kMissingIds, 34},
       {Step::kNamedIds, 35},
       {Step::kAlignedOrder, 36},
+      {Step::kFeatureShape, 40},
+      {Step::kRunOffer, 41},
+      {Step::kGoOn, 42},
   };
   ASSERT_EQ(numbers.size(), all_steps().size());
   for (const auto& [step, number] : numbers) {
@@ -110,6 +113,9 @@ TEST(Step, SaysWhatProtectsIt) {
       {Step::kMissingIds, "blinded"},
       {Step::kNamedIds, "blinded"},
       {Step::kAlignedOrder, "public"},
+      {Step::kFeatureShape, "public"},
+      {Step::kRunOffer, "public"},
+      {Step::kGoOn, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

@@ -77,6 +77,14 @@ constexpr std::array kSteps = {
              "the places, in the order of the union, of the ids that the receiver lacks"},
     StepInfo{Step::kAlignedOrder, Protection::kPublic, "aligned order",
              "a digest of the order that both parties ended with", "nothing"},
+    StepInfo{Step::kFeatureShape, Protection::kPublic, "feature shape",
+             "how many features the sender has, how they are encoded, and the sizes of its categorical fields",
+             "these numbers"},
+    StepInfo{Step::kRunOffer, Protection::kPublic, "run offer",
+             "the name of the sender's run and the steps that it has checkpoints or models of", "these"},
+    StepInfo{Step::kGoOn, Protection::kPublic, "go on",
+             "whether the sender goes on; from B also whether validation got better, where training stops early",
+             "that"},
 };
 
 const StepInfo* find(Step step) {

@@ -35,6 +35,9 @@ enum class Step : std::uint16_t {
   kMissingIds = 34,
   kNamedIds = 35,
   kAlignedOrder = 36,
+  kFeatureShape = 40,
+  kRunOffer = 41,
+  kGoOn = 42,
 };
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.
