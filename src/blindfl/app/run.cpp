@@ -39,6 +39,10 @@ void run_words(std::span<const Command> commands, std::span<const std::string> a
 
 }  // namespace
 
+std::string_view release() {
+  return BLINDFL_VERSION;
+}
+
 int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err) {
   if (args.empty()) {
     err << help_of(commands);

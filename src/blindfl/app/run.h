@@ -3,10 +3,14 @@
 #include <iosfwd>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "blindfl/app/command.h"
 
 namespace blindfl::app {
+
+/// Of the program, as in "0.1.0".
+[[nodiscard]] std::string_view release();
 
 constexpr int kDone = 0;
 constexpr int kFailed = 1;

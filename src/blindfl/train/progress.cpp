@@ -28,6 +28,8 @@ Progress::Progress(std::ostream& out, bool terminal)
 
 void Progress::show(const StepReport& report) {
   rows_ += report.rows;
+  ++steps_;
+  if (bytes_ && !first_bytes_) first_bytes_ = bytes_;
   if (report.loss) {
     loss_sum_ += *report.loss;
     ++loss_count_;
@@ -39,12 +41,16 @@ void Progress::show(const StepReport& report) {
   last_ = now;
 
   const double seconds = Seconds(now - start_).count();
-  const double done = static_cast<double>(report.step) / static_cast<double>(report.steps);
+  const double left = static_cast<double>(report.steps - report.step) / static_cast<double>(steps_);
   std::ostringstream line;
   line << "epoch " << report.epoch << "/" << report.epochs << std::fixed;
   if (loss_count_ > 0) line << "  loss " << std::setprecision(4) << loss_sum_ / static_cast<double>(loss_count_);
   line << "  " << std::setprecision(0) << static_cast<double>(rows_) / std::max(seconds, 1e-9) << " rows/s";
-  if (report.step < report.steps) line << "  " << time_text(seconds / done - seconds) << " left";
+  if (bytes_) {
+    line << "  " << std::setprecision(1) << static_cast<double>(*bytes_ - *first_bytes_) / std::max(seconds, 1e-9) / 1e6
+         << " MB/s";
+  }
+  if (report.step < report.steps) line << "  " << time_text(seconds * left) << " left";
 
   if (terminal_) {
     // Back to the start of the line, and clear what a longer one may have left.

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
+#include <optional>
 #include <ostream>
 
 #include "blindfl/train/trainer.h"
@@ -15,6 +17,8 @@ class Progress {
   Progress(std::ostream& out, bool terminal);
 
   void show(const StepReport& report);
+  /// Bytes that crossed the link so far, both ways, if they are to be shown.
+  void set_bytes(std::uint64_t bytes) { bytes_ = bytes; }
 
  private:
   using Clock = std::chrono::steady_clock;
@@ -26,6 +30,9 @@ class Progress {
   double loss_sum_ = 0;
   std::size_t loss_count_ = 0;
   std::size_t rows_ = 0;
+  std::size_t steps_ = 0;  ///< shown; a resumed run does not begin with the first
+  std::optional<std::uint64_t> bytes_;
+  std::optional<std::uint64_t> first_bytes_;
 };
 
 }  // namespace blindfl::train

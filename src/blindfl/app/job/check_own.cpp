@@ -83,12 +83,17 @@ bool suits(Metric metric, const Model& model) {
     case Metric::kLoss:
       return true;
     case Metric::kAuc:
+    case Metric::kKs:
+    case Metric::kF1:
       return is_classifier(model.kind) && model.class_count() == 2;
     case Metric::kAccuracy:
+    case Metric::kLogLoss:
       return is_classifier(model.kind);
     case Metric::kRmse:
     case Metric::kMae:
       return !is_classifier(model.kind);
+    case Metric::kDeviance:
+      return model.kind == ModelKind::kPoisson;
   }
   return false;
 }

@@ -48,11 +48,10 @@ std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
 }
 
 std::span<const Name<Metric>> names_of(Metric /*metric*/) {
-  static constexpr Name<Metric> kNames[] = {{"loss", Metric::kLoss},
-                                            {"auc", Metric::kAuc},
-                                            {"accuracy", Metric::kAccuracy},
-                                            {"rmse", Metric::kRmse},
-                                            {"mae", Metric::kMae}};
+  static constexpr Name<Metric> kNames[] = {
+      {"loss", Metric::kLoss},         {"auc", Metric::kAuc}, {"ks", Metric::kKs},
+      {"accuracy", Metric::kAccuracy}, {"f1", Metric::kF1},   {"log_loss", Metric::kLogLoss},
+      {"rmse", Metric::kRmse},         {"mae", Metric::kMae}, {"deviance", Metric::kDeviance}};
   return kNames;
 }
 

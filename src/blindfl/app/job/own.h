@@ -33,7 +33,7 @@ enum class MissingValue { kMean, kZero, kError, kConstant };
 enum class PoolingKind { kSum, kMean };
 [[nodiscard]] std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/);
 
-enum class Metric { kLoss, kAuc, kAccuracy, kRmse, kMae };
+enum class Metric { kLoss, kAuc, kKs, kAccuracy, kF1, kLogLoss, kRmse, kMae, kDeviance };
 [[nodiscard]] std::span<const Name<Metric>> names_of(Metric /*metric*/);
 
 enum class LogLevel { kQuiet, kInfo, kDebug };
@@ -124,7 +124,7 @@ struct Run {
   std::size_t keep = 2;
   LogLevel log = LogLevel::kInfo;
   bool progress = true;
-  bool ledger = false;
+  bool ledger = true;
   std::optional<std::uint64_t> weight_seed{};
 
   bool operator==(const Run&) const = default;

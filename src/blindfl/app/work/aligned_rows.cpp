@@ -1,0 +1,133 @@
+#include "blindfl/app/work/aligned_rows.h"
+
+#include <algorithm>
+#include <limits>
+#include <numeric>
+#include <ostream>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::app {
+
+namespace {
+
+protocol::AlignmentKind kind_of(job::AlignmentMode mode) {
+  switch (mode) {
+    case job::AlignmentMode::kOnlyB:
+      return protocol::AlignmentKind::kOnlyB;
+    case job::AlignmentMode::kUnion:
+      return protocol::AlignmentKind::kUnion;
+    case job::AlignmentMode::kAligned:
+    case job::AlignmentMode::kIntersection:
+      return protocol::AlignmentKind::kBoth;
+  }
+  fail<InvalidArgument>("there is no such alignment");
+}
+
+protocol::Alignment all_rows(std::size_t rows) {
+  protocol::Alignment alignment{std::vector<std::uint32_t>(rows), std::vector<bool>(rows, true)};
+  std::iota(alignment.rows.begin(), alignment.rows.end(), 0U);
+  return alignment;
+}
+
+/// A line each time that another tenth is done.
+class Tenths {
+ public:
+  explicit Tenths(std::ostream& out, std::string what) : out_(out), what_(std::move(what)) {}
+
+  void show(std::uint64_t done, std::uint64_t total) {
+    const std::uint64_t tenth = total == 0 ? 0 : done * 10 / total;
+    if (total < kWorthTelling || tenth == last_) return;
+    last_ = tenth;
+    out_ << what_ << ": " << tenth * 10 << " %\n" << std::flush;
+  }
+
+ private:
+  static constexpr std::uint64_t kWorthTelling = 50'000;
+  std::ostream& out_;
+  std::string what_;
+  std::uint64_t last_ = 0;
+};
+
+}  // namespace
+
+AlignedRows::AlignedRows(const data::RowSource& rows, protocol::Alignment alignment)
+    : rows_(rows), alignment_(std::move(alignment)) {}
+
+data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
+  std::vector<std::uint32_t> places;
+  places.reserve(chosen.size());
+  for (const std::uint32_t place : chosen) {
+    require<InvalidArgument>(place < alignment_.size(), "there is no row ", place);
+    places.push_back(alignment_.rows[place]);
+  }
+  data::Batch batch = rows_.batch(places, batch_size);
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+    if (!alignment_.real[chosen[i]]) batch.labels[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  return batch;
+}
+
+AlignedRows AlignedRows::select(std::span<const std::uint32_t> places) const {
+  protocol::Alignment chosen;
+  chosen.rows.reserve(places.size());
+  chosen.real.reserve(places.size());
+  for (const std::uint32_t place : places) {
+    chosen.rows.push_back(alignment_.rows.at(place));
+    chosen.real.push_back(alignment_.real.at(place));
+  }
+  return {rows_, std::move(chosen)};
+}
+
+std::vector<double> AlignedRows::in_order(const std::vector<double>& values) const {
+  std::vector<double> ordered(alignment_.size());
+  for (std::size_t i = 0; i < ordered.size(); ++i) {
+    ordered[i] = alignment_.real[i] ? values.at(alignment_.rows[i]) : std::numeric_limits<double>::quiet_NaN();
+  }
+  return ordered;
+}
+
+protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,
+                               const std::string& what, std::ostream& out) {
+  if (shared.alignment.mode == job::AlignmentMode::kAligned) {
+    session.agree("the " + what, protocol::Settings().add("rows", std::uint64_t{rows.rows->rows()}));
+    session.settle();
+    return all_rows(rows.rows->rows());
+  }
+  out << "aligning the " << what << ": " << rows.ids.size() << " ids here\n" << std::flush;
+  Tenths tenths(out, "aligning the " + what);
+  protocol::AlignmentOptions options;
+  options.kind = kind_of(shared.alignment.mode);
+  options.observer = [&](const protocol::AlignmentProgress& p) { tenths.show(p.done, p.total); };
+  protocol::Alignment alignment = protocol::align(session, rows.ids, options);
+  const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
+  require<DataError>(any, "the parties' ", what,
+                     " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
+  out << "aligned: " << alignment.size() << " rows\n" << std::flush;
+  return alignment;
+}
+
+void write_alignment(const protocol::Alignment& alignment, ByteSink& out) {
+  out.write_u64(alignment.size());
+  for (std::size_t i = 0; i < alignment.size(); ++i) {
+    out.write_u32(alignment.rows[i]);
+    out.write_u8(alignment.real[i] ? 1 : 0);
+  }
+}
+
+protocol::Alignment read_alignment(ByteSource& in, std::size_t rows) {
+  constexpr std::uint64_t kEntryBytes = 5;
+  const std::uint64_t size = in.read_u64();
+  require<DataError>(size <= in.remaining() / kEntryBytes, "the saved alignment is cut short");
+  protocol::Alignment alignment{std::vector<std::uint32_t>(size), std::vector<bool>(size)};
+  for (std::size_t i = 0; i < size; ++i) {
+    alignment.rows[i] = in.read_u32();
+    alignment.real[i] = in.read_u8() == 1;
+    require<DataError>(alignment.rows[i] < rows,
+                       "the saved alignment is of a file with more rows: the file has changed since; bring it back, or "
+                       "start a new run");
+  }
+  return alignment;
+}
+
+}  // namespace blindfl::app

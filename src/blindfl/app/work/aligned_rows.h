@@ -1,0 +1,47 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <memory>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/data/row_source.h"
+#include "blindfl/protocol/psi.h"
+
+namespace blindfl::app {
+
+/// Rows in the order of an alignment, or some of them. Where a row stands in for one that this party lacks, the label
+/// is NaN: such a row does not count.
+class AlignedRows final : public data::RowSource {
+ public:
+  /// `rows` must outlive this.
+  AlignedRows(const data::RowSource& rows, protocol::Alignment alignment);
+
+  [[nodiscard]] std::size_t rows() const override { return alignment_.size(); }
+  [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
+
+  /// Those at the given places, in that order.
+  [[nodiscard]] AlignedRows select(std::span<const std::uint32_t> places) const;
+  [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
+  /// What is given for each row of the source, in the order of the alignment; NaN where the row stands in for another.
+  [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
+
+ private:
+  const data::RowSource& rows_;
+  protocol::Alignment alignment_;
+};
+
+/// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are.
+/// Throws DataError if the parties have nothing in common, or an id occurs twice; ConfigError if the rows are said to
+/// be aligned and there are not as many of them at both.
+[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared,
+                                             const PreparedRows& rows, const std::string& what, std::ostream& out);
+
+void write_alignment(const protocol::Alignment& alignment, ByteSink& out);
+/// Throws DataError if it is not an alignment of a file with `rows` rows.
+[[nodiscard]] protocol::Alignment read_alignment(ByteSource& in, std::size_t rows);
+
+}  // namespace blindfl::app

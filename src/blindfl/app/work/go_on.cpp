@@ -1,0 +1,105 @@
+#include "blindfl/app/work/go_on.h"
+
+#include <algorithm>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::uint64_t kStop = 1;
+constexpr std::uint64_t kBetter = 2;
+constexpr std::uint64_t kEnough = 4;
+
+constexpr std::uint64_t kOfferBytes = 640;
+constexpr std::size_t kNameBytes = 64;
+constexpr std::size_t kPadding = kOfferBytes - 8 - kNameBytes - 8 - RunOffer::kMostSteps * 8;
+constexpr std::uint32_t kOfferVersion = 1;
+
+void write_offer(const RunOffer& offer, ByteSink& out) {
+  require<InvalidArgument>(offer.run.size() <= kNameBytes && offer.steps.size() <= RunOffer::kMostSteps,
+                           "a run's offer is too long");
+  out.write_u32(kOfferVersion);
+  out.write_u32(0);
+  Bytes name(kNameBytes);
+  std::ranges::copy(as_bytes(offer.run), name.begin());
+  out.write(name);
+  out.write_u64(offer.steps.size());
+  for (std::size_t i = 0; i < RunOffer::kMostSteps; ++i) out.write_u64(i < offer.steps.size() ? offer.steps[i] : 0);
+  out.write(Bytes(kPadding));
+}
+
+RunOffer read_offer(ByteSource& in) {
+  require<ProtocolError>(in.read_u32() == kOfferVersion && in.read_u32() == 0, "run offer: it is of another version");
+  RunOffer offer;
+  Bytes name(kNameBytes);
+  in.read(name);
+  for (const std::byte b : name) {
+    const auto c = static_cast<char>(b);
+    if (c == '\0') break;
+    require<ProtocolError>(c > ' ' && c <= '~', "run offer: its name is not printable");
+    offer.run += c;
+  }
+  const std::uint64_t count = in.read_u64();
+  require<ProtocolError>(count <= RunOffer::kMostSteps, "run offer: it has too many steps");
+  offer.steps.reserve(count);
+  for (std::size_t i = 0; i < RunOffer::kMostSteps; ++i) {
+    const std::uint64_t step = in.read_u64();
+    if (i < count) offer.steps.push_back(step);
+  }
+  Bytes rest(kPadding);
+  in.read(rest);
+  return offer;
+}
+
+std::uint64_t newest(const RunOffer& offer) {
+  return offer.steps.empty() ? 0 : std::ranges::max(offer.steps);
+}
+
+std::string words_of(const RunOffer& offer) {
+  if (offer.run.empty()) return "no run";
+  if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
+  return "run " + offer.run + " up to step " + std::to_string(newest(offer));
+}
+
+}  // namespace
+
+Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine) {
+  const net::Message message{net::Step::kGoOn, static_cast<std::uint32_t>(step), 8};
+  session.channel().send(message, [&](ByteSink& out) {
+    out.write_u64((mine.stop ? kStop : 0) | (mine.better ? kBetter : 0) | (mine.enough ? kEnough : 0));
+  });
+  std::uint64_t bits = 0;
+  session.channel().receive(message, [&](ByteSource& in) { bits = in.read_u64(); });
+  require<ProtocolError>(bits <= (kStop | kBetter | kEnough), "go on: the peer says what nobody understands");
+  return {.stop = (bits & kStop) != 0, .better = (bits & kBetter) != 0, .enough = (bits & kEnough) != 0};
+}
+
+RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine) {
+  const net::Message message{net::Step::kRunOffer, 0, kOfferBytes};
+  session.channel().send(message, [&](ByteSink& out) { write_offer(mine, out); });
+  RunOffer theirs;
+  session.channel().receive(message, [&](ByteSource& in) { theirs = read_offer(in); });
+  return theirs;
+}
+
+std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs) {
+  if (!mine.run.empty() && mine.run == theirs.run) {
+    std::optional<std::uint64_t> best;
+    for (const std::uint64_t step : mine.steps) {
+      const bool both = std::ranges::find(theirs.steps, step) != theirs.steps.end();
+      if (both && step >= best.value_or(0)) best = step;
+    }
+    if (best) return best;
+  }
+  require<ConfigError>(newest(mine) == 0 && newest(theirs) == 0,
+                       "there is nothing that both parties can go on from: here is ", words_of(mine), ", at the peer ",
+                       words_of(theirs),
+                       "; check that private.run.folder names the same run at both, or start a new run with `blindfl "
+                       "train` and another folder");
+  return std::nullopt;
+}
+
+}  // namespace blindfl::app

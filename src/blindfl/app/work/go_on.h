@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/protocol/session.h"
+
+// Two short messages by which the parties of a run stay together: what each can go on from, and whether it goes on.
+
+namespace blindfl::app {
+
+/// What a party says between steps.
+struct Word {
+  bool stop = false;    ///< its user wants to stop here
+  bool better = false;  ///< from B, after validation: the model has never been better
+  bool enough = false;  ///< from B, after validation: no more training
+};
+
+/// Tells the peer, and returns what the peer says, both after `step` steps.
+/// Cost: 8 bytes each way. Reveals: the word.
+[[nodiscard]] Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine);
+
+/// What a party could go on from.
+struct RunOffer {
+  static constexpr std::size_t kMostSteps = 64;
+  std::string run;                   ///< the name of its run; empty if it has none
+  std::vector<std::uint64_t> steps;  ///< that it has checkpoints of, the newest first
+};
+
+/// Cost: 640 bytes each way. Reveals: the offer. Throws ProtocolError if what arrives is none.
+[[nodiscard]] RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine);
+
+/// The newest step that both have, of the same run.
+/// Nothing: both must begin anew, and lose no step by it. Throws ConfigError if that would lose steps.
+[[nodiscard]] std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs);
+
+}  // namespace blindfl::app

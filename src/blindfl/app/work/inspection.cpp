@@ -1,0 +1,96 @@
+#include "blindfl/app/work/inspection.h"
+
+#include <fstream>
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+#include "blindfl/app/estimate.h"
+#include "blindfl/app/work/run_files.h"
+#include "blindfl/app/work/training_report.h"
+#include "blindfl/base/digest.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
+#include "blindfl/run/summary.h"
+
+namespace blindfl::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Unit = run::CostComparison::Unit;
+
+std::ostream& line(std::ostream& out, std::string_view name) {
+  return out << std::left << std::setw(16) << name;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  require<DataError>(in.is_open(), path.string(), ": cannot be opened");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+void print_summary(const fs::path& folder, std::ostream& out) {
+  const fs::path path = folder / "summary.json";
+  const run::RunSummary summary = run::parse_summary(text_of(path), path.string());
+  line(out, "run") << summary.run << " of party " << (summary.party == Party::kA ? "A" : "B") << "\n";
+  line(out, "state") << run::name_of(summary.state) << " after step " << summary.steps << ", "
+                     << amount_text(summary.seconds, Unit::kSeconds) << " of work\n";
+  line(out, "release") << summary.release << "\n";
+  line(out, "traffic") << amount_text(static_cast<double>(summary.sent.bytes), Unit::kBytes) << " sent, "
+                       << amount_text(static_cast<double>(summary.received.bytes), Unit::kBytes) << " received\n";
+  for (const run::Measure& result : summary.results) line(out, result.name) << result.value << "\n";
+}
+
+void print_checkpoints(const fs::path& folder, std::ostream& out) {
+  if (!fs::is_directory(folder / "checkpoints")) return;
+  std::size_t count = 0;
+  for (const auto& entry : fs::directory_iterator(folder / "checkpoints")) count += entry.path().extension() == ".ckpt";
+  line(out, "checkpoints") << count << "\n";
+}
+
+void print_shape(std::ostream& out, std::string_view name, const PartyShape& shape) {
+  line(out, name) << words_of(shape);
+  if (shape.nonzeros > 0) out << ", at most " << shape.nonzeros << " of a row not 0";
+  out << "\n";
+  for (const CategoryField& field : shape.fields) {
+    line(out, "") << field.name << ": " << field.categories << " categories";
+    if (field.most > 1) out << ", up to " << field.most << " in a row";
+    out << "\n";
+  }
+}
+
+void print_model(const fs::path& folder, std::ostream& out) {
+  const ModelFacts facts = load_model_facts(folder);
+  line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
+                     << (facts.party == Party::kA ? "A" : "B") << ", run " << facts.run << ", step " << facts.step
+                     << "\n";
+  line(out, "trained on") << facts.rows << " rows\n";
+  print_shape(out, "A's features", facts.shape_a);
+  print_shape(out, "B's features", facts.shape_b);
+  const JobEstimate layers =
+      estimate(facts.shared, facts.shape_a, facts.shape_b, facts.rows, job_link(facts.shared.scheme));
+  for (const LayerEstimate& layer : layers.layers) line(out, "layer") << layer.name << ": " << layer.words << "\n";
+  line(out, "digest") << to_hex(digest_of(text_of(folder / "model.bin"))) << " of model.bin\n";
+  if (fs::exists(folder / "keys.bin")) line(out, "keys") << "keys.bin: what the peer holds encrypted needs it\n";
+}
+
+}  // namespace
+
+void inspect(const fs::path& folder, std::ostream& out) {
+  require<ConfigError>(fs::is_directory(folder), folder.string(), ": there is no such folder");
+  const bool is_run = fs::exists(folder / "summary.json");
+  const bool is_model = fs::exists(folder / "model.bin");
+  require<ConfigError>(is_run || is_model, folder.string(), ": is the folder neither of a run nor of a model");
+  if (is_run) {
+    print_summary(folder, out);
+    print_checkpoints(folder, out);
+    if (fs::exists(folder / "model" / "model.bin")) print_model(folder / "model", out);
+  } else {
+    print_model(folder, out);
+  }
+}
+
+}  // namespace blindfl::app

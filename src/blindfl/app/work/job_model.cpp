@@ -1,0 +1,105 @@
+#include "blindfl/app/work/job_model.h"
+
+#include <utility>
+
+#include "blindfl/base/error.h"
+#include "blindfl/nn/deep_models.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using job::ModelKind;
+
+nn::Activation activation_of(job::ActivationKind kind) {
+  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
+}
+
+template <class Holder>
+JobModel with_forward(Holder model, std::vector<std::string> why) {
+  JobModel made;
+  made.module = model.ptr();
+  made.forward = [model](const data::Batch& batch) mutable { return model->forward(batch); };
+  for (std::string& reason : why) {
+    if (!reason.empty()) made.why.push_back(std::move(reason));
+  }
+  return made;
+}
+
+nn::TwoSourceOptions options_of(const JobLayers& layers) {
+  nn::TwoSourceOptions options;
+  if (layers.numeric) options.numeric = layers.numeric->options;
+  options.categories = layers.categories->options;
+  return options;
+}
+
+JobModel make_wide_deep(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
+                          layers.categories->shape, model.hidden, layers.outputs, activation_of(model.activation),
+                          options_of(layers));
+  return with_forward(made, {made->wide.is_empty() ? "" : made->wide->why(), made->deep->why()});
+}
+
+JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  const nn::DlrmShape shape{.bottom = model.dlrm.bottom,
+                            .vectors = model.dlrm.vectors,
+                            .dimension = model.embedding_dim,
+                            .top = model.dlrm.top};
+  const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
+                      shape, layers.outputs, activation_of(model.activation), options_of(layers));
+  return with_forward(made, {made->numeric.is_empty() ? "" : made->numeric->why(), made->embedded->why()});
+}
+
+JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  switch (model.kind) {
+    case ModelKind::kLr:
+    case ModelKind::kMlr:
+    case ModelKind::kLinear:
+    case ModelKind::kPoisson: {
+      const nn::GeneralizedLinear made(session, layers.numeric->shape, layers.outputs, layers.numeric->options);
+      return with_forward(made, {made->source->why()});
+    }
+    case ModelKind::kMlp: {
+      const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, activation_of(model.activation),
+                         layers.numeric->options);
+      return with_forward(made, {made->source->why()});
+    }
+    case ModelKind::kWdl:
+      return make_wide_deep(session, model, layers);
+    case ModelKind::kDlrm:
+      return make_dlrm(session, model, layers);
+  }
+  fail<InvalidArgument>("there is no such model");
+}
+
+}  // namespace
+
+nn::Family family_of(const job::Model& model) {
+  if (job::is_classifier(model.kind)) {
+    return model.class_count() > 2 || model.kind == ModelKind::kMlr ? nn::Family::kMultinomial : nn::Family::kLogistic;
+  }
+  return model.kind == ModelKind::kPoisson ? nn::Family::kPoisson : nn::Family::kLinear;
+}
+
+JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  JobModel made = make_module(session, model, layers);
+  made.family = family_of(model);
+  made.outputs = layers.outputs;
+  return made;
+}
+
+train::Loss job_loss(const JobModel& model, const job::Top& top) {
+  torch::Tensor by_class;
+  if (!top.class_weights.empty()) by_class = torch::tensor(top.class_weights, torch::kFloat32);
+  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels) {
+    const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
+    if (!by_class.defined() && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
+    torch::Tensor weights = is_real.to(torch::kFloat32);
+    if (by_class.defined()) {
+      weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
+    }
+    return nn::weighted_loss(family, scores, labels, weights);
+  };
+}
+
+}  // namespace blindfl::app

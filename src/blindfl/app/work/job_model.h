@@ -1,0 +1,37 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/job_layers.h"
+#include "blindfl/nn/federated_module.h"
+#include "blindfl/nn/models.h"
+#include "blindfl/train/trainer.h"
+
+namespace blindfl::app {
+
+/// A job's model, as training and scoring need it.
+struct JobModel {
+  std::shared_ptr<nn::FederatedModule> module;
+  train::Forward forward;
+  nn::Family family{};
+  std::size_t outputs = 1;
+  std::vector<std::string> why;  ///< of each layer, what the planner chose and why
+};
+
+/// What a model's scores mean.
+[[nodiscard]] nn::Family family_of(const job::Model& model);
+
+/// Makes the model with this party's initial pieces. Both parties make it at the same time.
+/// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
+[[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
+
+/// The loss of a batch as B's job wants it: with class weights, and without the rows that stand in for others, whose
+/// label is NaN. At A, a value without meaning.
+[[nodiscard]] train::Loss job_loss(const JobModel& model, const job::Top& top);
+
+}  // namespace blindfl::app

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/work/job_model.h"
+#include "blindfl/run/measure.h"
+#include "blindfl/run/report.h"
+
+namespace blindfl::app {
+
+/// Scores of rows with their labels, at B: rows without a label (NaN) are left out.
+struct Judged {
+  std::vector<double> predictions;  ///< probabilities, one column per class or of label 1; expected values or counts
+  std::vector<double> labels;
+  std::size_t columns = 1;
+  double loss = 0;
+};
+[[nodiscard]] Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels);
+
+/// What a job measures, the one that matters first: what its owner lists, or what suits the model.
+[[nodiscard]] std::vector<job::Metric> metrics_of(const job::Model& model, const job::Top& top);
+/// What cannot be measured on these rows, such as the AUC of one class, is left out.
+[[nodiscard]] std::vector<run::Measure> measure(const std::vector<job::Metric>& metrics, const Judged& judged);
+/// Whether a larger value is a better one.
+[[nodiscard]] bool larger_is_better(job::Metric metric);
+
+/// ROC and calibration, for two classes that both occur.
+void add_curves(const job::Model& model, const Judged& judged, run::RunReport& report);
+
+}  // namespace blindfl::app

@@ -1,0 +1,255 @@
+#include "blindfl/app/work/run_files.h"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+
+#include "blindfl/app/job/reader.h"
+#include "blindfl/app/job/yaml.h"
+#include "blindfl/base/checked_file.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
+#include "blindfl/nn/state.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;
+
+void write_text(ByteSink& out, std::string_view text) {
+  out.write_u64(text.size());
+  out.write(as_bytes(text));
+}
+
+std::string read_text(ByteSource& in) {
+  const std::uint64_t size = in.read_u64();
+  require<DataError>(size <= std::min(in.remaining(), kLongestText), "a text in it is cut short");
+  std::string text(size, '\0');
+  in.read(std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void write_state(ByteSink& out, const TrainingState& state) {
+  out.write_u64(state.step);
+  out.write_u64(std::bit_cast<std::uint64_t>(state.seconds));
+  out.write_u64(state.best_step);
+  out.write_u8(state.best ? 1 : 0);
+  out.write_u64(std::bit_cast<std::uint64_t>(state.best.value_or(0)));
+  out.write_u64(state.not_better);
+  out.write_u8(state.enough ? 1 : 0);
+}
+
+TrainingState read_state(ByteSource& in) {
+  TrainingState state;
+  state.step = in.read_u64();
+  state.seconds = std::bit_cast<double>(in.read_u64());
+  state.best_step = in.read_u64();
+  const bool has_best = in.read_u8() == 1;
+  const auto best = std::bit_cast<double>(in.read_u64());
+  if (has_best) state.best = best;
+  state.not_better = in.read_u64();
+  state.enough = in.read_u8() == 1;
+  return state;
+}
+
+/// The shared section of a job, as a job file has it.
+std::string shared_text(const job::Shared& shared) {
+  job::Shared copy = shared;
+  std::string text;
+  for (const job::Entry& section : job::entries_of(copy).all) {
+    for (const job::Entry& entry : section.entries.all) {
+      // One assignment for each option, and for each option of a section in a section.
+      const auto add = [&](const std::string& key, const job::Entry& option) {
+        const std::string value = job::flow_text(option);
+        if (!value.empty()) text.append(key).append("=").append(value).append("\n");
+      };
+      const std::string key = job::joined(section.name, entry.name);
+      if (entry.form != job::Entry::Form::kSection) {
+        add(key, entry);
+        continue;
+      }
+      for (const job::Entry& inner : entry.entries.all) add(job::joined(key, inner.name), inner);
+    }
+  }
+  return text;
+}
+
+job::Shared parse_shared(std::string_view text) {
+  job::Shared shared;
+  const job::Entries entries = job::entries_of(shared);
+  job::Reader reader(entries, "the saved model");
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    require<DataError>(end != std::string_view::npos, "its settings are cut short");
+    reader.assign(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  reader.check_complete();
+  return shared;
+}
+
+FileLabel model_label() {
+  return {.kind = "model"};
+}
+
+void write_facts(ByteSink& out, const ModelFacts& facts) {
+  write_text(out, facts.run);
+  out.write_u8(facts.party == Party::kA ? 0 : 1);
+  out.write_u64(facts.step);
+  out.write_u64(facts.rows);
+  write_text(out, shared_text(facts.shared));
+  for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
+    const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
+    out.write_u64(bytes.size());
+    out.write(bytes);
+  }
+}
+
+PartyShape read_shape_of(ByteSource& in) {
+  const std::uint64_t size = in.read_u64();
+  require<DataError>(size <= std::min(in.remaining(), kLongestText), "a shape in it is cut short");
+  Bytes bytes(size);
+  in.read(bytes);
+  BufferSource source(bytes);
+  return read_shape(source);
+}
+
+ModelFacts read_facts(ByteSource& in) {
+  ModelFacts facts;
+  facts.run = read_text(in);
+  facts.party = in.read_u8() == 0 ? Party::kA : Party::kB;
+  facts.step = in.read_u64();
+  facts.rows = in.read_u64();
+  facts.shared = parse_shared(read_text(in));
+  facts.shape_a = read_shape_of(in);
+  facts.shape_b = read_shape_of(in);
+  return facts;
+}
+
+void skip_rest(ByteSource& in) {
+  Bytes piece(std::size_t{1} << 16);
+  while (in.remaining() > 0) {
+    in.read(std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(in.remaining(), piece.size()))));
+  }
+}
+
+}  // namespace
+
+void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const JobModel& model,
+                     const nn::FederatedOptimizer& optimizer) {
+  const std::string owner = folder.owner();
+  write_atomically(folder.checkpoint_path(state.step), {.kind = "checkpoint", .owner = owner}, [&](ByteSink& out) {
+    write_state(out, state);
+    nn::save_state(*model.module, out);
+    optimizer.save(out);
+  });
+}
+
+TrainingState load_checkpoint(const run::RunFolder& folder, std::uint64_t step, JobModel& model,
+                              nn::FederatedOptimizer& optimizer) {
+  TrainingState state;
+  const std::string owner = folder.owner();
+  const std::filesystem::path path = folder.checkpoint_path(step);
+  read_checked(path, {.kind = "checkpoint", .owner = owner}, [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] {
+      state = read_state(in);
+      require<DataError>(state.step == step, path.string(), ": is of another step than its name says");
+      nn::load_state(*model.module, in);
+      optimizer.load(in);
+    });
+  });
+  return state;
+}
+
+void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed) {
+  const std::vector<run::SavedStep> all = folder.checkpoints();
+  for (std::size_t i = keep; i < all.size(); ++i) {
+    if (std::ranges::find(needed, all[i].step) == needed.end()) std::filesystem::remove(all[i].path);
+  }
+}
+
+void save_preparation(const std::filesystem::path& folder, const Preparation& preparation) {
+  write_atomically(folder / "preparation.bin", {.kind = "preparation"}, [&](ByteSink& out) { preparation.save(out); });
+}
+
+Preparation load_preparation(const std::filesystem::path& folder) {
+  std::optional<Preparation> loaded;
+  read_checked(folder / "preparation.bin", {.kind = "preparation"}, [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] { loaded.emplace(Preparation::load(in)); });
+  });
+  return std::move(*loaded);
+}
+
+void save_keys(const std::filesystem::path& folder, const protocol::Session& session) {
+  const Bytes none = write_to_bytes([](ByteSink& /*out*/) {});
+  write_atomically(folder / "keys.bin", {.kind = "keys"}, [&](ByteSink& out) { session.save_keys(out); });
+}
+
+SavedKeys load_keys(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "keys.bin";
+  if (!std::filesystem::exists(path)) return nullptr;
+  return std::make_shared<const SecretVector<std::byte>>(read_checked(path, {.kind = "keys"}).bytes);
+}
+
+void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment) {
+  write_atomically(folder / "alignment.bin", {.kind = "alignment"}, [&](ByteSink& out) {
+    write_alignment(alignment.train, out);
+    out.write_u64(alignment.test ? 1 : kNone);
+    if (alignment.test) write_alignment(*alignment.test, out);
+  });
+}
+
+SavedAlignment load_alignment(const std::filesystem::path& folder, std::size_t train_rows,
+                              std::optional<std::size_t> test_rows) {
+  SavedAlignment alignment;
+  read_checked(folder / "alignment.bin", {.kind = "alignment"}, [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] {
+      alignment.train = read_alignment(in, train_rows);
+      const bool has_test = in.read_u64() == 1;
+      require<DataError>(has_test == test_rows.has_value(), "the job named ", has_test ? "a" : "no",
+                         " test file when the run began; name the same now");
+      if (has_test) alignment.test = read_alignment(in, *test_rows);
+    });
+  });
+  return alignment;
+}
+
+void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
+                const JobModel& model) {
+  write_atomically(folder / "model.bin", model_label(), [&](ByteSink& out) {
+    write_facts(out, facts);
+    masks.save(out);
+    nn::save_state(*model.module, out);
+  });
+}
+
+ModelFacts load_model_facts(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "model.bin";
+  require<ConfigError>(std::filesystem::exists(path), path.string(),
+                       ": there is no model; train one with `blindfl train`, or set private.run.folder to the folder "
+                       "of a finished run");
+  ModelFacts facts;
+  read_checked(path, model_label(), [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] {
+      facts = read_facts(in);
+      skip_rest(in);
+    });
+  });
+  return facts;
+}
+
+protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model) {
+  std::optional<protocol::MaskKey> masks;
+  read_checked(folder / "model.bin", model_label(), [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] {
+      (void)read_facts(in);
+      masks.emplace(protocol::MaskKey::load(in));
+      nn::load_state(*model.module, in);
+    });
+  });
+  return std::move(*masks);
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "blindfl/app/party_shape.h"
+#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/app/work/job_model.h"
+#include "blindfl/base/secret.h"
+#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/mask_key.h"
+#include "blindfl/protocol/psi.h"
+#include "blindfl/run/run_folder.h"
+
+// What the program keeps in a run's folder besides what blindfl/run does, all of it checked files of mode 0600:
+//
+//   preparation.bin   how this party's columns become features
+//   alignment.bin     this party's rows in the common order
+//   keys.bin          secret keys of what the peer holds encrypted; only with updates under encryption
+//   checkpoints/      all that training needs to go on
+//   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs
+
+namespace blindfl::app {
+
+/// Where training is, besides the model.
+struct TrainingState {
+  std::uint64_t step = 0;
+  double seconds = 0;            ///< of work so far
+  std::uint64_t best_step = 0;   ///< 0: none was judged
+  std::optional<double> best{};  ///< what B measured then; never at A
+  std::uint64_t not_better = 0;  ///< epochs since then
+  bool enough = false;           ///< validation said so
+};
+
+void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const JobModel& model,
+                     const nn::FederatedOptimizer& optimizer);
+/// Throws DataError, naming the file and what to do, if it is damaged, or another run's, party's or model's.
+[[nodiscard]] TrainingState load_checkpoint(const run::RunFolder& folder, std::uint64_t step, JobModel& model,
+                                            nn::FederatedOptimizer& optimizer);
+/// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
+void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
+
+void save_preparation(const std::filesystem::path& folder, const Preparation& preparation);
+[[nodiscard]] Preparation load_preparation(const std::filesystem::path& folder);
+
+using SavedKeys = std::shared_ptr<const SecretVector<std::byte>>;
+/// Nothing is written if the session has no keys that must last.
+void save_keys(const std::filesystem::path& folder, const protocol::Session& session);
+/// Null if there are none.
+[[nodiscard]] SavedKeys load_keys(const std::filesystem::path& folder);
+
+/// The alignments of the training file and, if there is one, of the test file.
+struct SavedAlignment {
+  protocol::Alignment train;
+  std::optional<protocol::Alignment> test;
+};
+void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment);
+/// The numbers are those of the files' rows now. Throws DataError if the files have changed.
+[[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, std::size_t train_rows,
+                                            std::optional<std::size_t> test_rows);
+
+/// What a model in use needs to know, besides its pieces.
+struct ModelFacts {
+  std::string run;  ///< the name that both parties know its run by
+  Party party{};
+  std::uint64_t step = 0;
+  std::uint64_t rows = 0;  ///< trained on, validation included: the planner looks at them
+  job::Shared shared{};    ///< as it was trained
+  PartyShape shape_a{};
+  PartyShape shape_b{};
+
+  /// What both parties know this very state of the weights by.
+  [[nodiscard]] std::string name() const { return run + "-" + std::to_string(step); }
+};
+
+void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
+                const JobModel& model);
+/// Only the facts, for building the model before its pieces are loaded.
+[[nodiscard]] ModelFacts load_model_facts(const std::filesystem::path& folder);
+/// Fills a model that was built from the facts, and returns the secret of its masks.
+[[nodiscard]] protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model);
+
+}  // namespace blindfl::app

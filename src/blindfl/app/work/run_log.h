@@ -1,0 +1,62 @@
+#pragma once
+
+#include <chrono>
+#include <iosfwd>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/net/timed_channel.h"
+#include "blindfl/run/event_file.h"
+#include "blindfl/run/metrics_log.h"
+#include "blindfl/run/run_folder.h"
+#include "blindfl/train/progress.h"
+#include "blindfl/train/trainer.h"
+
+namespace blindfl::app {
+
+/// What is measured while training: for the screen, for `metrics.jsonl` and for TensorBoard.
+class RunLog {
+ public:
+  struct Options {
+    bool progress = true;
+    bool terminal = false;
+    double seconds_before = 0;                     ///< of earlier processes of the same run
+    std::optional<std::uint64_t> resumed_after{};  ///< a step: the log goes on after it
+  };
+  /// `folder`, `channel` and `out` must outlive this.
+  RunLog(const run::RunFolder& folder, Party party, const net::TimedChannel& channel, std::ostream& out,
+         const Options& options);
+
+  /// After each step.
+  void step(const train::StepReport& report);
+  /// What B measured on other rows. Shown and kept.
+  void measured(const std::string& set, const std::vector<run::Measure>& values);
+  /// Seconds of work, those of earlier processes included.
+  [[nodiscard]] double seconds() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  void write_train_line(const train::StepReport& report);
+
+  Party party_;
+  const net::TimedChannel& channel_;
+  std::ostream& out_;
+  Options options_;
+  run::MetricsLog metrics_;
+  run::EventFile events_;
+  train::Progress progress_;
+  Clock::time_point start_ = Clock::now();
+  // Since the last line.
+  Clock::time_point last_ = start_;
+  std::uint64_t bytes_sent_ = 0;
+  std::uint64_t bytes_received_ = 0;
+  double waited_ = 0;
+  double loss_ = 0;
+  std::size_t steps_ = 0;
+  std::size_t rows_ = 0;
+  std::uint64_t step_ = 0;
+  std::uint64_t epoch_ = 0;
+};
+
+}  // namespace blindfl::app

@@ -1,0 +1,83 @@
+#include "blindfl/app/work/scoring_run.h"
+
+#include <torch/torch.h>
+
+#include <iomanip>
+#include <ostream>
+
+#include "blindfl/app/work/aligned_rows.h"
+#include "blindfl/app/work/job_session.h"
+#include "blindfl/app/work/measures.h"
+#include "blindfl/app/work/run_files.h"
+#include "blindfl/app/work/scores_file.h"
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/repeatable_scoring.h"
+
+namespace blindfl::app {
+
+namespace {
+
+protocol::Settings settings_of(const ModelFacts& facts, std::string_view use) {
+  return protocol::Settings().add("command", use).add("run", facts.run).add("step", facts.step);
+}
+
+}  // namespace
+
+void ScoringRun::predict(const std::optional<std::filesystem::path>& scores) {
+  require<ConfigError>(job_.own.data.score.has_value(),
+                       "private.data.score is missing: the file with rows to predict the labels of");
+  run(Use::kPredict, *job_.own.data.score, scores);
+}
+
+void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
+  require<ConfigError>(job_.own.data.test.has_value(), "private.data.test is missing: the file to measure with");
+  run(Use::kEvaluate, *job_.own.data.test, scores);
+}
+
+void ScoringRun::run(Use use, const std::filesystem::path& path,
+                     const std::optional<std::filesystem::path>& scores_path) {
+  const Party party = party_of(job_.own.party);
+  const bool is_b = party == Party::kB;
+  const std::filesystem::path folder = job_.own.run.folder / "model";
+  const ModelFacts facts = load_model_facts(folder);
+  require<ConfigError>(facts.party == party, folder.string(), ": holds the other party's pieces of the model");
+  // The model is what it was trained as. How rows are found may be another way now.
+  job::Job job = job_;
+  job.shared = facts.shared;
+  job.shared.alignment = job_.shared.alignment;
+  const Preparation preparation = load_preparation(folder);
+  const bool needs_labels = is_b && use == Use::kEvaluate;
+  const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
+  out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
+
+  JobSession connection(job, {.ledger = {}, .keys = load_keys(folder)}, out_);
+  protocol::Session& session = connection.session();
+  session.agree("the model", settings_of(facts, use == Use::kPredict ? "predict" : "evaluate"));
+  session.settle();
+  const AlignedRows aligned(*rows.rows, align_rows(session, job.shared, rows, "rows to score", out_));
+  const JobLayers layers = job_layers(job.shared, facts.shape_a, facts.shape_b, facts.rows);
+  JobModel model = make_model(session, job.shared.model, layers);
+  const protocol::MaskKey masks = load_model(folder, model);
+  const protocol::RepeatableScoring repeatable(session, masks);
+  const torch::Tensor scores = train::score(model.forward, aligned, job.shared.training.batch);
+  connection.finish();
+
+  if (!is_b) {
+    out_ << "scored " << aligned.rows() << " rows; the scores are B's alone\n";
+    return;
+  }
+  if (use == Use::kEvaluate) {
+    const Judged judged = judge(model, scores, aligned.in_order(rows.labels));
+    out_ << "rows " << judged.labels.size() << std::fixed << std::setprecision(6);
+    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), judged)) {
+      out_ << "\n" << value.name << " " << value.value;
+    }
+    out_ << "\n";
+  }
+  if (scores_path) {
+    write_scores(*scores_path, model, scores, aligned.alignment(), rows, preparation.classes());
+    out_ << "scores: " << scores_path->string() << "\n";
+  }
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,43 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/job_layers.h"
+#include "blindfl/app/party_shape.h"
+#include "blindfl/net/timed_channel.h"
+#include "blindfl/run/report.h"
+
+namespace blindfl::app {
+
+/// What a training run was and what it took.
+struct TrainingFacts {
+  const job::Job& job;
+  Party party{};
+  const JobLayers& layers;
+  const PartyShape& mine;
+  const PartyShape& theirs;
+  std::size_t rows = 0;
+  const std::vector<std::string>& why;
+  std::uint64_t steps = 0;  ///< that this process took
+  double setup_seconds = 0;
+  double training_seconds = 0;
+  double waiting = 0;  ///< while training, for the peer and the line
+  double sending = 0;
+  std::uint64_t bytes_sent = 0;  ///< while training
+  std::uint64_t bytes_received = 0;
+};
+
+/// Everything but curves.
+[[nodiscard]] run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
+                                             const net::Channel& channel);
+
+/// What was predicted beside what was measured, some lines.
+void print_costs(const run::RunReport& report, std::ostream& out);
+
+/// "12.3 MB", "4.1 s": for lines of text.
+[[nodiscard]] std::string amount_text(double value, run::CostComparison::Unit unit);
+
+}  // namespace blindfl::app

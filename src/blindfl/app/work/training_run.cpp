@@ -1,0 +1,403 @@
+#include "blindfl/app/work/training_run.h"
+
+#include <torch/torch.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <fstream>
+#include <iostream>
+#include <ostream>
+#include <set>
+#include <sstream>
+
+#include "blindfl/app/run.h"
+#include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/training_report.h"
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/repeatable_scoring.h"
+
+namespace blindfl::app {
+
+namespace {
+
+namespace fs = std::filesystem;
+using Clock = std::chrono::steady_clock;
+using Seconds = std::chrono::duration<double>;
+
+/// Steps between two questions whether the other goes on.
+constexpr std::uint64_t kStepsBetweenWords = 8;
+
+std::chrono::sys_seconds now_in_seconds() {
+  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+}
+
+std::string read_small_file(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  require<DataError>(in.is_open(), path.string(), ": cannot be opened");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+/// What a process leaves that was killed while it made the folder: nothing of value.
+bool is_only_begun(const fs::path& folder) {
+  const std::set<std::string> known = {"run.lock", "events", "checkpoints", "model"};
+  return std::ranges::all_of(fs::directory_iterator(folder), [&](const fs::directory_entry& entry) {
+    const std::string name = entry.path().filename().string();
+    return known.contains(name) || name.ends_with(".blindfl-part");
+  });
+}
+
+/// Rows that are kept back for validation, the same at both parties: `validation_share` of all, by chance.
+struct Split {
+  std::vector<std::uint32_t> training;
+  std::vector<std::uint32_t> validation;
+};
+
+Split split_rows(std::size_t rows, std::size_t training, std::uint64_t seed) {
+  constexpr std::uint64_t kOfSplit = 0x5A11D;  // another order than that of the batches
+  std::vector<std::uint32_t> order = data::BatchOrder(rows, rows, seed ^ kOfSplit).batches(1).front();
+  Split split;
+  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(training);
+  split.training.assign(order.begin(), middle);
+  split.validation.assign(middle, order.end());
+  std::ranges::sort(split.training);
+  std::ranges::sort(split.validation);
+  return split;
+}
+
+}  // namespace
+
+TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out)
+    : job_(job), start_(start), out_(out), party_(party_of(job.own.party)) {
+  require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
+}
+
+TrainingRun::~TrainingRun() {
+  std::error_code ignored;
+  if (early_ledger_) fs::remove(*early_ledger_, ignored);
+}
+
+void TrainingRun::run() {
+  const auto begin = Clock::now();
+  open_folder();
+  read_files();
+  try {
+    meet_peer();
+    if (!resumed_) begin_folder();
+    take_rows();
+    make_parts();
+    load_or_begin();
+    setup_seconds_ = Seconds(Clock::now() - begin).count();
+    train();
+    if (!stopped_) finish();
+    connection_->finish();
+  } catch (const std::exception&) {
+    const bool asked = connection_ && connection_->interrupted();
+    if (folder_) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
+    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` goes on at the last checkpoint");
+    throw;
+  }
+  require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
+                 "; go on with `blindfl resume` at both parties");
+}
+
+void TrainingRun::open_folder() {
+  const fs::path& path = job_.own.run.folder;
+  const fs::path above = fs::absolute(path).parent_path();
+  require<ConfigError>(fs::is_directory(above), "private.run.folder: the folder above it, ", above.string(),
+                       ", is not there; make it first");
+  const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
+  if (!is_there) return;
+  require<ConfigError>(start_ == Start::kResume, path.string(),
+                       ": there is something in it already; `blindfl resume` goes on with a run, and another "
+                       "private.run.folder begins a new one");
+  const fs::path summary = path / "summary.json";
+  if (!fs::exists(summary)) {
+    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(), ": is not the folder of a run");
+    fs::remove_all(path);
+    return;
+  }
+  summary_ = run::parse_summary(read_small_file(summary), summary.string());
+  folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
+  keys_ = load_keys(path);
+}
+
+void TrainingRun::read_files() {
+  const auto begin = Clock::now();
+  const bool prepared = folder_ && fs::exists(folder_->path() / "preparation.bin");
+  preparation_.emplace(prepared ? load_preparation(folder_->path()) : Preparation::fit(job_));
+  const Labels labels = is_b() ? Labels::kNeeded : Labels::kNone;
+  const fs::path scratch = fs::absolute(job_.own.run.folder).parent_path();
+  train_rows_ = preparation_->read(*job_.own.data.train, labels, scratch);
+  if (job_.own.data.test) test_rows_.emplace(preparation_->read(*job_.own.data.test, labels, scratch));
+  out_ << "read " << train_rows_.rows->rows() << " rows to train on";
+  if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
+  out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
+       << " s)\n"
+       << std::flush;
+}
+
+void TrainingRun::meet_peer() {
+  JobSession::Options options{.ledger = {}, .keys = keys_};
+  if (job_.own.run.ledger) {
+    if (folder_) {
+      options.ledger = folder_->new_ledger_path();
+    } else {
+      const fs::path path = fs::absolute(job_.own.run.folder);
+      early_ledger_ =
+          path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + ".ledger");
+      fs::remove(*early_ledger_);
+      options.ledger = early_ledger_;
+    }
+  }
+  connection_ = std::make_unique<JobSession>(job_, options, out_);
+
+  RunOffer mine;
+  if (folder_) {
+    mine.run = summary_.run;
+    for (const run::SavedStep& saved : folder_->checkpoints()) {
+      if (mine.steps.size() < RunOffer::kMostSteps) mine.steps.push_back(saved.step);
+    }
+  }
+  resumed_ = common_step(mine, exchange_offers(connection_->session(), mine));
+  if (resumed_ || !folder_) return;
+  // Nothing was trained yet: both begin anew.
+  if (options.ledger) {
+    const fs::path path = fs::absolute(job_.own.run.folder);
+    early_ledger_ =
+        path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + ".ledger");
+    fs::rename(*options.ledger, *early_ledger_);
+  }
+  folder_.reset();
+  fs::remove_all(job_.own.run.folder);
+}
+
+void TrainingRun::begin_folder() {
+  summary_ = {};
+  summary_.party = party_;
+  summary_.run = connection_->session().id();
+  summary_.release = release();
+  summary_.model = job::Value<job::ModelKind>::write(job_.shared.model.kind);
+  summary_.started = now_in_seconds();
+  folder_.emplace(run::RunFolder::create(job_.own.run.folder, summary_));
+  if (early_ledger_) {
+    fs::rename(*early_ledger_, folder_->new_ledger_path());
+    early_ledger_.reset();
+  }
+  save_preparation(folder_->path(), *preparation_);
+}
+
+void TrainingRun::take_rows() {
+  protocol::Session& session = connection_->session();
+  session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
+  session.settle();
+  if (resumed_) {
+    alignment_ = load_alignment(folder_->path(), train_rows_.rows->rows(),
+                                test_rows_ ? std::optional(test_rows_->rows->rows()) : std::nullopt);
+  } else {
+    alignment_.train = align_rows(session, job_.shared, train_rows_, "training rows", out_);
+    if (test_rows_) alignment_.test = align_rows(session, job_.shared, *test_rows_, "test rows", out_);
+    save_alignment(folder_->path(), alignment_);
+  }
+}
+
+void TrainingRun::make_parts() {
+  protocol::Session& session = connection_->session();
+  const PartyShape& mine = preparation_->shape();
+  theirs_ = exchange_shapes(session, mine);
+  out_ << "the peer has " << words_of(theirs_) << "\n";
+  layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
+  const AlignedRows all(*train_rows_.rows, alignment_.train);
+  const job::Training& training = job_.shared.training;
+  const Split split = split_rows(all.rows(), layers_->training_rows, training.order_seed);
+  training_.emplace(all.select(split.training));
+  if (!split.validation.empty()) validation_.emplace(all.select(split.validation));
+
+  torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
+  model_ = make_model(session, job_.shared.model, *layers_);
+  for (const std::string& why : model_.why) out_ << why << "\n";
+  trainer_ = std::make_unique<train::Trainer>(
+      *model_.module, model_.forward, job_loss(model_, job_.own.top), *training_,
+      train::TrainOptions{
+          .epochs = training.epochs, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed});
+}
+
+void TrainingRun::load_or_begin() {
+  if (resumed_) {
+    state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
+    trainer_->go_on_after(state_.step);
+    out_ << "going on after step " << state_.step << " of " << trainer_->steps() << "\n";
+  } else {
+    checkpoint();
+  }
+  best_before_ = state_.best_step;
+  RunLog::Options options{.progress = job_.own.run.progress && job_.own.run.log != job::LogLevel::kQuiet,
+                          .terminal = &out_ == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+                          .seconds_before = state_.seconds};
+  if (resumed_) options.resumed_after = state_.step;
+  log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
+  write_summary(run::RunState::kRunning);
+}
+
+void TrainingRun::train() {
+  connection_->stop_in_order(true);
+  const net::TimedChannel& channel = connection_->channel();
+  const auto begin = Clock::now();
+  const net::Traffic sent_before = net::total(channel.sent());
+  const net::Traffic received_before = net::total(channel.received());
+  const double waited = channel.seconds_waiting();
+  const double sending = channel.seconds_sending();
+  const auto clip = [&] {
+    if (is_b() && job_.own.top.clip_gradient) {
+      torch::nn::utils::clip_grad_norm_(model_.module->parameters(), *job_.own.top.clip_gradient);
+    }
+  };
+  const std::size_t every = job_.shared.training.checkpoint_every;
+  while (!trainer_->done() && !state_.enough && !stopped_) {
+    log_->step(trainer_->take_step(clip));
+    ++steps_here_;
+    state_.step = trainer_->step();
+    const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
+    Word word{.stop = connection_->stop_asked()};
+    if (epoch_ends && validation_) validate(word);
+    if (epoch_ends || state_.step % kStepsBetweenWords == 0) {
+      note_word(word, exchange_words(connection_->session(), state_.step, word));
+    }
+    const bool due = every > 0 ? state_.step % every == 0 : epoch_ends;
+    if (due || epoch_ends || stopped_ || trainer_->done()) checkpoint();
+  }
+  connection_->stop_in_order(false);
+  training_seconds_ = Seconds(Clock::now() - begin).count();
+  waiting_ = channel.seconds_waiting() - waited;
+  sending_ = channel.seconds_sending() - sending;
+  trained_sent_ = {.messages = 0, .bytes = net::total(channel.sent()).bytes - sent_before.bytes};
+  trained_received_ = {.messages = 0, .bytes = net::total(channel.received()).bytes - received_before.bytes};
+  if (stopped_) write_summary(run::RunState::kInterrupted);
+}
+
+void TrainingRun::validate(Word& word) {
+  const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
+  if (!is_b()) return;
+  const Judged judged = judge(model_, scores, validation_->in_order(train_rows_.labels));
+  const auto metrics = metrics_of(job_.shared.model, job_.own.top);
+  const std::vector<run::Measure> measures = measure(metrics, judged);
+  log_->measured("validation", measures);
+  const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
+  if (stopping.patience == 0) return;
+  // What cannot be measured is no better than what can.
+  const bool can = !measures.empty() && measures.front().name == job::Value<job::Metric>::write(metrics.front());
+  const double value = can ? measures.front().value : judged.loss;
+  const double sign = can && larger_is_better(metrics.front()) ? 1 : -1;
+  word.better = !state_.best || sign * (value - *state_.best) > stopping.minimum_improvement;
+  if (word.better) state_.best = value;
+  word.enough = !word.better && state_.not_better + 1 >= stopping.patience;
+}
+
+void TrainingRun::note_word(const Word& mine, const Word& theirs) {
+  stopped_ = mine.stop || theirs.stop;
+  const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
+  if (!epoch_ends || job_.shared.training.early_stopping.patience == 0) return;
+  const Word& of_b = is_b() ? mine : theirs;
+  state_.not_better = of_b.better ? 0 : state_.not_better + 1;
+  if (of_b.better) state_.best_step = state_.step;
+  state_.enough = of_b.enough;
+}
+
+void TrainingRun::checkpoint() {
+  state_.step = trainer_->step();
+  if (log_) state_.seconds = log_->seconds();
+  save_keys(folder_->path(), connection_->session());
+  save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
+  // The peer may be one checkpoint behind: what it needs then stays as well.
+  remove_checkpoints(*folder_, std::max<std::size_t>(2, job_.own.run.keep), {state_.best_step, best_before_});
+  best_before_ = state_.best_step;
+}
+
+void TrainingRun::finish() {
+  if (state_.best_step > 0 && state_.best_step != state_.step) {
+    const TrainingState last = state_;
+    (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
+    out_ << "the model of step " << last.best_step << " was the best in validation, and is kept\n";
+  }
+  const ModelFacts facts = this->facts();
+  const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
+  std::optional<Judged> judged;
+  {
+    const protocol::RepeatableScoring scope(connection_->session(), masks);
+    judged = score_test();
+  }
+  save_preparation(folder_->model_path(), *preparation_);
+  save_keys(folder_->model_path(), connection_->session());
+  save_model(folder_->model_path(), facts, masks, model_);
+  // Nobody leaves before both have their pieces.
+  (void)exchange_words(connection_->session(), state_.step, {});
+  write_summary(run::RunState::kFinished);
+  write_report(judged);
+  out_ << "model: " << folder_->model_path().string() << "\nreport: " << folder_->report_path().string() << "\n"
+       << std::flush;
+}
+
+ModelFacts TrainingRun::facts() const {
+  const PartyShape& mine = preparation_->shape();
+  return {.run = summary_.run,
+          .party = party_,
+          .step = state_.best_step > 0 ? state_.best_step : state_.step,
+          .rows = alignment_.train.size(),
+          .shared = job_.shared,
+          .shape_a = is_b() ? theirs_ : mine,
+          .shape_b = is_b() ? mine : theirs_};
+}
+
+std::optional<Judged> TrainingRun::score_test() {
+  if (!test_rows_) return std::nullopt;
+  const AlignedRows rows(*test_rows_->rows, *alignment_.test);
+  const torch::Tensor scores = train::score(model_.forward, rows, job_.shared.training.batch);
+  if (!is_b()) return std::nullopt;
+  Judged judged = judge(model_, scores, rows.in_order(test_rows_->labels));
+  const auto measures = measure(metrics_of(job_.shared.model, job_.own.top), judged);
+  log_->measured("test", measures);
+  summary_.results = measures;
+  write_scores(folder_->path() / "test_scores.csv", model_, scores, rows.alignment(), *test_rows_,
+               preparation_->classes());
+  return judged;
+}
+
+void TrainingRun::write_summary(run::RunState state) {
+  summary_.state = state;
+  if (state != run::RunState::kRunning) summary_.ended = now_in_seconds();
+  summary_.steps = state_.step;
+  summary_.epochs = trainer_ && trainer_->steps_per_epoch() > 0 ? state_.step / trainer_->steps_per_epoch() : 0;
+  summary_.seconds = log_ ? log_->seconds() : state_.seconds;
+  if (connection_) {
+    summary_.sent = net::total(connection_->channel().sent());
+    summary_.received = net::total(connection_->channel().received());
+  }
+  folder_->write_summary(summary_);
+}
+
+void TrainingRun::write_report(const std::optional<Judged>& judged) {
+  run::RunReport report = training_report({.job = job_,
+                                           .party = party_,
+                                           .layers = *layers_,
+                                           .mine = preparation_->shape(),
+                                           .theirs = theirs_,
+                                           .rows = alignment_.train.size(),
+                                           .why = model_.why,
+                                           .steps = steps_here_,
+                                           .setup_seconds = setup_seconds_,
+                                           .training_seconds = training_seconds_,
+                                           .waiting = waiting_,
+                                           .sending = sending_,
+                                           .bytes_sent = trained_sent_.bytes,
+                                           .bytes_received = trained_received_.bytes},
+                                          summary_, connection_->channel());
+  report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
+  if (judged && is_b()) add_curves(job_.shared.model, *judged, report);
+  folder_->write_report(run::report_html(report));
+  print_costs(report, out_);
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,83 @@
+#pragma once
+
+#include <iosfwd>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/work/aligned_rows.h"
+#include "blindfl/app/work/go_on.h"
+#include "blindfl/app/work/job_session.h"
+#include "blindfl/app/work/measures.h"
+#include "blindfl/app/work/run_files.h"
+#include "blindfl/app/work/run_log.h"
+
+namespace blindfl::app {
+
+/// One party's training, from its files to its pieces of a model in the run's folder; or the rest of it, after it was
+/// interrupted or killed.
+class TrainingRun {
+ public:
+  enum class Start { kNew, kResume };
+
+  /// `out` must outlive this.
+  TrainingRun(const job::Job& job, Start start, std::ostream& out);
+  ~TrainingRun();
+
+  /// Throws whatever goes wrong; the folder then says so, and holds what is needed to go on.
+  void run();
+
+ private:
+  void open_folder();
+  void read_files();
+  void meet_peer();
+  void begin_folder();
+  void take_rows();
+  void make_parts();
+  void load_or_begin();
+  void train();
+  void validate(Word& word);
+  void note_word(const Word& mine, const Word& theirs);
+  void checkpoint();
+  void finish();
+  [[nodiscard]] std::optional<Judged> score_test();
+  [[nodiscard]] ModelFacts facts() const;
+  void write_report(const std::optional<Judged>& judged);
+  void write_summary(run::RunState state);
+  [[nodiscard]] bool is_b() const { return party_ == Party::kB; }
+
+  job::Job job_;
+  Start start_;
+  std::ostream& out_;
+  Party party_;
+  std::optional<run::RunFolder> folder_;
+  run::RunSummary summary_;
+  std::optional<Preparation> preparation_;
+  PreparedRows train_rows_;
+  std::optional<PreparedRows> test_rows_;
+  SavedKeys keys_;
+  std::optional<std::filesystem::path> early_ledger_;
+  std::unique_ptr<JobSession> connection_;
+  std::optional<std::uint64_t> resumed_;  ///< step that both go on after
+  PartyShape theirs_;
+  SavedAlignment alignment_;
+  std::optional<AlignedRows> training_;
+  std::optional<AlignedRows> validation_;
+  std::optional<JobLayers> layers_;
+  JobModel model_;
+  std::unique_ptr<train::Trainer> trainer_;
+  std::unique_ptr<RunLog> log_;
+  TrainingState state_;
+  std::uint64_t best_before_ = 0;  ///< the best step when the checkpoint before the last was written
+  bool stopped_ = false;
+  double setup_seconds_ = 0;
+  double training_seconds_ = 0;
+  double waiting_ = 0;  ///< while training
+  double sending_ = 0;
+  net::Traffic trained_sent_;
+  net::Traffic trained_received_;
+  std::uint64_t steps_here_ = 0;
+};
+
+}  // namespace blindfl::app
