@@ -12,6 +12,7 @@ namespace blindfl::app {
 [[nodiscard]] Command ping_command();
 [[nodiscard]] Command audit_command();
 [[nodiscard]] Command parameters_command();
+[[nodiscard]] Command plan_command();
 
 /// All of them, in the order of the help.
 [[nodiscard]] std::span<const Command> all_commands();

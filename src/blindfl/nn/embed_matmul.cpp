@@ -7,40 +7,6 @@
 
 namespace blindfl::nn {
 
-namespace {
-
-protocol::EmbedMatMulSpec make_spec(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options) {
-  protocol::EmbedMatMulSpec spec;
-  spec.name = options.name;
-  const auto update = options.update.value_or(protocol::Update::kExchanged);
-  for (const CategoryField& f : shape.fields_a) spec.fields_a.push_back({f, update, options.table_scheme});
-  for (const CategoryField& f : shape.fields_b) spec.fields_b.push_back({f, update, options.table_scheme});
-  spec.dimension = shape.dimension;
-  spec.out = out;
-  spec.batch = shape.batch;
-  spec.derivative = options.derivative;
-  spec.largest_weight = options.largest_weight;
-  spec.largest_embedding = options.largest_embedding;
-  spec.output_scale = options.output_scale;
-  spec.initial_deviation = options.initial_deviation;
-  spec.table_deviation = options.table_deviation;
-  spec.scheme = options.scheme;
-  spec.sgd = options.sgd;
-  return spec;
-}
-
-protocol::EmbedPlan make_plan(const protocol::Session& session, const protocol::EmbedMatMulSpec& spec,
-                              const EmbedMatMulOptions& options) {
-  if (!options.automatic) return {spec, {}, {}, {}};
-  protocol::EmbedChoices choices;
-  if (!options.scheme.empty()) choices.scheme = options.scheme;
-  if (!options.table_scheme.empty()) choices.tables.scheme = options.table_scheme;
-  choices.tables.update = options.update;
-  return plan_embed(spec, choices, session.schemes(), *options.automatic);
-}
-
-}  // namespace
-
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
 class EmbedMatMulImpl::Source {
  public:
@@ -62,7 +28,7 @@ class EmbedMatMulImpl::Source {
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const CategoryShape& shape, std::size_t out,
                                  const EmbedMatMulOptions& options)
-    : EmbedMatMulImpl(session, make_plan(session, make_spec(shape, out, options), options)) {}
+    : EmbedMatMulImpl(session, protocol::plan_source(shape, out, options, session.schemes())) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
     : EmbedMatMulImpl(session, protocol::EmbedPlan{spec, {}, {}, {}}) {}

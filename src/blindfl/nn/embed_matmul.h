@@ -3,7 +3,6 @@
 #include <torch/torch.h>
 
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,36 +10,12 @@
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/embed_matmul.h"
-#include "blindfl/protocol/embed_planner.h"
+#include "blindfl/protocol/source_layer.h"
 
 namespace blindfl::nn {
 
-/// The public shape of both parties' categorical fields. Names need not be the same at the parties.
-struct CategoryShape {
-  std::vector<CategoryField> fields_a{};
-  std::vector<CategoryField> fields_b{};
-  std::size_t batch = 128;
-  std::size_t dimension = 8;  ///< of an embedding
-};
-
-struct EmbedMatMulOptions {
-  std::string name = "embed";
-  FixedPointSpec derivative = protocol::EmbedMatMulSpec{}.derivative;
-  double largest_weight = protocol::EmbedMatMulSpec{}.largest_weight;
-  double largest_embedding = protocol::EmbedMatMulSpec{}.largest_embedding;
-  int output_scale = protocol::EmbedMatMulSpec{}.output_scale;
-  double initial_deviation = 0.0;  ///< of the weights; 0: as torch's Linear
-  double table_deviation = protocol::EmbedMatMulSpec{}.table_deviation;
-  /// How tables learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend on
-  /// the number of categories; `sgd` must then be what the optimizer gets, with the number of steps.
-  std::optional<protocol::Update> update{};
-  protocol::SgdOptions sgd{};
-  std::string scheme{};        ///< of the session's schemes, for products with the weights; empty: the default
-  std::string table_scheme{};  ///< for looking up in tables, and for their gradients
-  /// `auto`: for this line between the parties, the planner chooses for each field what of `scheme`, `table_scheme` and
-  /// `update` is left open. Both parties must say the same.
-  std::optional<protocol::Link> automatic{};
-};
+using protocol::CategoryShape;
+using protocol::EmbedMatMulOptions;
 
 /// `Z = E_A W_A + E_B W_B`, where E are the embeddings of categorical fields, as a module: what `nn::Embedding` for
 /// each field and one `nn::Linear` without bias compute. Neither party sees a trained table or a looked-up row.

@@ -2,45 +2,7 @@
 
 #include <ostream>
 
-#include "blindfl/base/error.h"
-
 namespace blindfl::nn {
-
-namespace {
-
-protocol::MatMulSpec make_spec(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
-  protocol::MatMulSpec spec;
-  spec.name = options.name;
-  spec.in_a = shape.in_a;
-  spec.in_b = shape.in_b;
-  spec.out = out;
-  spec.batch = shape.batch;
-  spec.features_a = shape.features_a;
-  spec.features_b = shape.features_b;
-  spec.derivative = options.derivative;
-  spec.largest_weight = options.largest_weight;
-  spec.output_scale = options.output_scale;
-  spec.initial_deviation = options.initial_deviation;
-  spec.nonzeros_a = shape.nonzeros_a;
-  spec.nonzeros_b = shape.nonzeros_b;
-  spec.update = options.update.value_or(protocol::Update::kExchanged);
-  spec.sgd = options.sgd;
-  spec.scheme_a = options.scheme_a;
-  spec.scheme_b = options.scheme_b;
-  return spec;
-}
-
-protocol::LayerPlan make_plan(const protocol::Session& session, const protocol::MatMulSpec& spec,
-                              const MatMulOptions& options) {
-  if (!options.automatic) return {spec, {}, {}};
-  protocol::PlannerChoices choices;
-  if (!options.scheme_a.empty()) choices.scheme_a = options.scheme_a;
-  if (!options.scheme_b.empty()) choices.scheme_b = options.scheme_b;
-  choices.update = options.update;
-  return plan_layer(spec, choices, session.schemes(), *options.automatic);
-}
-
-}  // namespace
 
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
 class MatMulImpl::Source {
@@ -63,7 +25,7 @@ class MatMulImpl::Source {
 
 MatMulImpl::MatMulImpl(protocol::Session& session, const FeatureShape& shape, std::size_t out,
                        const MatMulOptions& options)
-    : MatMulImpl(session, make_plan(session, make_spec(shape, out, options), options)) {}
+    : MatMulImpl(session, protocol::plan_source(shape, out, options, session.schemes())) {}
 
 MatMulImpl::MatMulImpl(protocol::Session& session, const protocol::LayerPlan& plan)
     : source_(std::make_shared<Source>(session, plan.spec)), why_(plan.why) {

@@ -4,45 +4,18 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/matmul.h"
-#include "blindfl/protocol/planner.h"
+#include "blindfl/protocol/source_layer.h"
 
 namespace blindfl::nn {
 
-/// The public shape of both parties' features.
-struct FeatureShape {
-  std::size_t in_a = 0;
-  std::size_t in_b = 0;
-  std::size_t batch = 128;
-  FixedPointSpec features_a{};
-  FixedPointSpec features_b{};
-  /// The most features of a row that are not 0; 0: all of them.
-  std::size_t nonzeros_a = 0;
-  std::size_t nonzeros_b = 0;
-};
-
-struct MatMulOptions {
-  std::string name = "matmul";
-  FixedPointSpec derivative = protocol::MatMulSpec{}.derivative;
-  double largest_weight = protocol::MatMulSpec{}.largest_weight;
-  int output_scale = protocol::MatMulSpec{}.output_scale;
-  double initial_deviation = 0.0;  ///< 0: as torch's Linear
-  /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
-  /// on the number of features; `sgd` must then be what the optimizer gets, with the number of steps.
-  std::optional<protocol::Update> update{};
-  protocol::SgdOptions sgd{};
-  std::string scheme_a{};  ///< of the session's schemes, for products with A's features; empty: the default
-  std::string scheme_b{};  ///< for products with B's features
-  /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
-  /// `scheme_a`, `scheme_b` and `update` is left open. Both parties must say the same.
-  std::optional<protocol::Link> automatic{};
-};
+using protocol::FeatureShape;
+using protocol::MatMulOptions;
 
 /// `Z = X_A W_A + X_B W_B` as a module: the source layer of generalised linear models and of multi-layer perceptrons.
 class MatMulImpl : public FederatedModule {

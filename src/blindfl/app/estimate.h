@@ -1,0 +1,56 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/shared.h"
+#include "blindfl/app/machine_speed.h"
+#include "blindfl/app/party_shape.h"
+#include "blindfl/protocol/step_cost.h"
+
+// What a job will cost, before anything runs: bytes exactly, seconds and memory about.
+
+namespace blindfl::app {
+
+/// One source layer of the model.
+struct LayerEstimate {
+  std::string name;
+  std::string words;         ///< its schemes and updates
+  std::string why;           ///< the planner's reason
+  protocol::LayerCost cost;  ///< with opening Z in each step
+};
+
+/// What training a job costs both parties.
+struct JobEstimate {
+  std::vector<LayerEstimate> layers{};
+  std::size_t rows = 0;  ///< that are trained on
+  std::size_t steps_per_epoch = 0;
+  std::size_t epochs = 0;
+  protocol::Link link{};
+  MachineSpeed speed{};
+  protocol::StepCost per_step{};  ///< with opening Z
+  protocol::StepCost setup{};     ///< with the public keys of the schemes that are used
+  /// Of ciphertexts and shares of weights, gradients and momentum, between steps. Data, top layers and what is there
+  /// for a moment only are not in it.
+  std::uint64_t memory_a = 0;
+  std::uint64_t memory_b = 0;
+  double seconds_per_epoch = 0;
+  std::uint64_t bytes_to_a_per_epoch = 0;
+  std::uint64_t bytes_to_b_per_epoch = 0;
+  double seconds = 0;  ///< of all epochs, setup included
+  std::uint64_t bytes_to_a = 0;
+  std::uint64_t bytes_to_b = 0;
+};
+
+/// Schemes and updates are chosen as training will: for the line that the job names. Seconds are for `link`, on a
+/// machine of `speed` at both parties, one core each. Validation, alignment and B's top layers are not in it.
+/// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
+[[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                                   std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
+
+/// For a screen, some lines.
+[[nodiscard]] std::string estimate_text(const JobEstimate& estimate);
+
+}  // namespace blindfl::app

@@ -1,0 +1,211 @@
+#include "blindfl/app/job_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/registry/registry.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using job::ModelKind;
+using job::UpdateKind;
+using protocol::Update;
+
+FixedPointSpec encoding_of(const job::Encoding& encoding) {
+  return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
+}
+
+bool has_embeddings(ModelKind kind) {
+  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+}
+
+void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
+  const std::string kind = job::Value<ModelKind>::write(model.kind);
+  const bool has_fields = !a.fields.empty() || !b.fields.empty();
+  if (has_embeddings(model.kind)) {
+    require<ConfigError>(has_fields, "shared.model.kind: ", kind,
+                         " needs categorical columns, and neither party has one; take lr, mlr or mlp, or list columns "
+                         "with kind: categorical");
+    require<ConfigError>(model.kind != ModelKind::kDlrm || model.dlrm.vectors >= 2,
+                         "shared.model.dlrm.vectors: there are no pairs of one vector; take 2 or more");
+    return;
+  }
+  for (const PartyShape* shape : {&a, &b}) {
+    require<ConfigError>(shape->fields.empty(), "shared.model.kind: ", kind, " has no embeddings, and ",
+                         shape == &a ? "A" : "B",
+                         " has categorical columns; say one_hot: true for each of them, or take wdl");
+  }
+  require<ConfigError>(a.numeric + b.numeric > 0, "neither party has a feature; check private.data.columns");
+}
+
+protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per_epoch) {
+  protocol::SgdOptions sgd;
+  sgd.learning_rate = training.learning_rate;
+  sgd.momentum = training.momentum;
+  sgd.weight_decay = training.weight_decay;
+  sgd.steps = training.epochs * steps_per_epoch;
+  sgd.schedule.reserve(training.schedule.size());
+  for (const job::RateChange& change : training.schedule) {
+    const std::size_t step = change.epoch ? (*change.epoch - 1) * steps_per_epoch : change.step.value_or(0);
+    sgd.schedule.push_back({step, change.learning_rate});
+  }
+  return sgd;
+}
+
+/// Of a party's products: what the job says, or nothing where the planner is to choose.
+std::optional<std::string> scheme_of(const job::Scheme& scheme, const std::optional<std::string>& said) {
+  if (said) return session_name(*said);
+  if (scheme.automatic) return std::nullopt;
+  return session_name(scheme.standard);
+}
+
+std::optional<Update> update_of(const job::Scheme& scheme) {
+  if (scheme.update == UpdateKind::kEncrypted) return Update::kEncrypted;
+  if (scheme.update == UpdateKind::kExchanged || !scheme.automatic) return Update::kExchanged;
+  return std::nullopt;
+}
+
+/// The job's update is that of A's weights. B's tables are updated under encryption where that is left open, or where
+/// their scheme is said to be Paillier.
+std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::optional<std::string>& table_scheme) {
+  if (scheme.update != UpdateKind::kEncrypted) return update_of(scheme);
+  if (!table_scheme) return std::nullopt;
+  return *table_scheme == session_name("paillier") ? Update::kEncrypted : Update::kExchanged;
+}
+
+/// What both kinds of layers are told alike.
+template <class Options>
+Options common_options(const job::Shared& shared, const protocol::SgdOptions& sgd, std::string name) {
+  Options options;
+  options.name = std::move(name);
+  options.derivative = encoding_of(shared.training.derivative);
+  options.output_scale = shared.model.output_scale;
+  options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
+  options.sgd = sgd;
+  options.automatic = job_link(shared.scheme);
+  options.most_memory = static_cast<std::uint64_t>(std::ldexp(shared.scheme.most_memory, 30));
+  return options;
+}
+
+NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                           const protocol::SgdOptions& sgd, std::string name, std::size_t out) {
+  NumericLayer layer;
+  layer.shape = {.in_a = a.numeric,
+                 .in_b = b.numeric,
+                 .batch = shared.training.batch,
+                 .features_a = a.encoding,
+                 .features_b = b.encoding,
+                 .nonzeros_a = a.nonzeros,
+                 .nonzeros_b = b.nonzeros};
+  layer.out = out;
+  layer.options = common_options<protocol::MatMulOptions>(shared, sgd, std::move(name));
+  layer.options.largest_weight = shared.model.largest_weight;
+  layer.options.update = update_of(shared.scheme);
+  layer.options.scheme_a = scheme_of(shared.scheme, shared.scheme.features_a).value_or("");
+  layer.options.scheme_b = scheme_of(shared.scheme, shared.scheme.features_b).value_or("");
+  return layer;
+}
+
+CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                             const protocol::SgdOptions& sgd, std::string name, std::size_t out) {
+  CategoryLayer layer;
+  layer.shape = {.fields_a = a.fields,
+                 .fields_b = b.fields,
+                 .batch = shared.training.batch,
+                 .dimension = shared.model.embedding_dim};
+  layer.out = out;
+  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, sgd, std::move(name));
+  // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
+  layer.options.largest_weight = std::min(layer.options.largest_weight, shared.model.largest_weight);
+  layer.options.scheme = scheme_of(shared.scheme, std::nullopt).value_or("");
+  const auto scheme_a = scheme_of(shared.scheme, shared.scheme.features_a);
+  const auto scheme_b = scheme_of(shared.scheme, shared.scheme.features_b);
+  layer.options.tables_a = {.scheme = scheme_a, .update = update_of(shared.scheme)};
+  layer.options.tables_b = {.scheme = scheme_b, .update = update_of_tables_b(shared.scheme, scheme_b)};
+  return layer;
+}
+
+/// The widths of the source layers, and what the model calls them.
+struct Source {
+  std::string name;
+  std::size_t out = 0;
+};
+
+Source numeric_source(const job::Model& model, std::size_t outputs) {
+  switch (model.kind) {
+    case ModelKind::kMlp:
+      return {"source", model.hidden.front()};
+    case ModelKind::kWdl:
+      return {"wide", outputs};
+    case ModelKind::kDlrm:
+      return {"numeric", model.dlrm.bottom.front()};
+    default:
+      return {"source", outputs};
+  }
+}
+
+Source category_source(const job::Model& model) {
+  if (model.kind == ModelKind::kWdl) return {"deep", model.hidden.front()};
+  return {"embedded", model.dlrm.vectors * model.embedding_dim};
+}
+
+std::size_t outputs_of(const job::Model& model) {
+  const bool has_classes = is_classifier(model.kind) && (model.kind == ModelKind::kMlr || model.class_count() > 2);
+  return has_classes ? model.class_count() : 1;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) {
+  std::vector<std::unique_ptr<he::Scheme>> schemes;
+  schemes.reserve(scheme.allowed.size());
+  schemes.push_back(he::make_scheme(scheme.standard));
+  for (const std::string& name : scheme.allowed) {
+    if (name != scheme.standard) schemes.push_back(he::make_scheme(name));
+  }
+  return schemes;
+}
+
+std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he::Scheme>>& schemes) {
+  std::vector<const he::Scheme*> pointers;
+  pointers.reserve(schemes.size());
+  for (const auto& scheme : schemes) pointers.push_back(scheme.get());
+  return pointers;
+}
+
+std::string session_name(std::string_view scheme) {
+  return std::string(he::make_scheme(scheme)->name());
+}
+
+protocol::Link job_link(const job::Scheme& scheme) {
+  return {.bits_per_second = scheme.line_speed * 1e6, .round_trip = scheme.round_trip * 1e-3};
+}
+
+std::size_t training_rows(const job::Training& training, std::size_t rows) {
+  const auto kept = static_cast<std::size_t>(static_cast<double>(rows) * training.validation_share);
+  return std::max<std::size_t>(rows - std::min(kept, rows), 1);
+}
+
+JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows) {
+  require<ConfigError>(rows > 0, "there are no rows to train on");
+  check_features(shared.model, a, b);
+  JobLayers layers;
+  layers.outputs = outputs_of(shared.model);
+  layers.training_rows = training_rows(shared.training, rows);
+  layers.steps_per_epoch = (layers.training_rows + shared.training.batch - 1) / shared.training.batch;
+  layers.sgd = sgd_of(shared.training, layers.steps_per_epoch);
+  if (a.numeric + b.numeric > 0) {
+    const Source source = numeric_source(shared.model, layers.outputs);
+    layers.numeric = numeric_layer(shared, a, b, layers.sgd, source.name, source.out);
+  }
+  if (has_embeddings(shared.model.kind)) {
+    const Source source = category_source(shared.model);
+    layers.categories = category_layer(shared, a, b, layers.sgd, source.name, source.out);
+  }
+  return layers;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,308 @@
+// What a job will cost: the bytes of the planner, every kind of model, and what `blindfl plan` says of it.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/estimate.h"
+#include "blindfl/app/job_layers.h"
+#include "blindfl/app/run.h"
+#include "blindfl/app/shape_options.h"
+#include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/he/paillier/paillier_scheme.h"
+#include "testing/scratch_folder.h"
+#include "testing/thrown.h"
+
+namespace blindfl::app {
+namespace {
+
+using job::ModelKind;
+using protocol::Party;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr protocol::Link kLink{.bits_per_second = 1e9, .round_trip = 1e-3};
+
+PartyShape numeric_shape(std::size_t features) {
+  PartyShape shape;
+  shape.numeric = features;
+  return shape;
+}
+
+PartyShape mixed_shape() {
+  PartyShape shape = numeric_shape(5);
+  shape.fields = parse_fields("100,20:3", "fields");
+  return shape;
+}
+
+job::Shared shared_of(ModelKind kind) {
+  job::Shared shared;
+  shared.model.kind = kind;
+  if (kind == ModelKind::kMlr) shared.model.classes = 5;
+  return shared;
+}
+
+std::uint64_t opened(std::size_t batch, std::size_t out) {
+  return std::uint64_t{8} * batch * out;
+}
+
+TEST(JobLayers, OfEachModelAreTheOnesThatItBuilds) {
+  struct Case {
+    ModelKind kind;
+    std::size_t numeric;
+    std::size_t categories;
+  };
+  for (const Case& c : {Case{ModelKind::kLr, 1, 0}, Case{ModelKind::kMlr, 5, 0}, Case{ModelKind::kLinear, 1, 0},
+                        Case{ModelKind::kPoisson, 1, 0}, Case{ModelKind::kMlp, 64, 0}, Case{ModelKind::kWdl, 1, 64},
+                        Case{ModelKind::kDlrm, 64, 64}}) {
+    const bool embeds = c.categories > 0;
+    const PartyShape a = embeds ? mixed_shape() : numeric_shape(7);
+    const JobLayers layers = job_layers(shared_of(c.kind), a, numeric_shape(3), 1000);
+    ASSERT_TRUE(layers.numeric.has_value());
+    EXPECT_EQ(layers.numeric->out, c.numeric);
+    EXPECT_EQ(layers.numeric->shape.in_a, a.numeric);
+    EXPECT_EQ(layers.numeric->shape.in_b, 3U);
+    ASSERT_EQ(layers.categories.has_value(), embeds);
+    if (embeds) {
+      EXPECT_EQ(layers.categories->out, c.categories);
+      EXPECT_EQ(layers.categories->shape.fields_a.size(), 2U);
+    }
+  }
+}
+
+TEST(JobLayers, CountStepsOfTheRowsThatAreTrainedOn) {
+  job::Shared shared = shared_of(ModelKind::kLr);
+  shared.training.batch = 100;
+  shared.training.epochs = 3;
+  shared.training.validation_share = 0.25;
+  shared.training.schedule = {{.epoch = 2, .step = {}, .learning_rate = 0.01}};
+  const JobLayers layers = job_layers(shared, numeric_shape(4), numeric_shape(4), 1001);
+  EXPECT_EQ(layers.training_rows, 751U);
+  EXPECT_EQ(layers.steps_per_epoch, 8U);
+  EXPECT_EQ(layers.sgd.steps, 24U);
+  ASSERT_EQ(layers.sgd.schedule.size(), 1U);
+  EXPECT_EQ(layers.sgd.schedule.front().step, 8U);
+  EXPECT_EQ(layers.numeric->options.sgd.steps, 24U);
+}
+
+TEST(JobLayers, CallSchemesAsSessionsDo) {
+  job::Shared shared = shared_of(ModelKind::kLr);
+  shared.scheme.allowed = {"lattice", "paillier-3072"};
+  shared.scheme.features_a = "paillier-3072";
+  const JobLayers layers = job_layers(shared, numeric_shape(4), numeric_shape(4), 100);
+  EXPECT_EQ(layers.numeric->options.scheme_a, "paillier");
+  EXPECT_EQ(layers.numeric->options.scheme_b, "") << "left to the planner";
+  EXPECT_EQ(layers.numeric->options.update, std::nullopt);
+  shared.scheme.automatic = false;
+  const JobLayers fixed = job_layers(shared, numeric_shape(4), numeric_shape(4), 100);
+  EXPECT_EQ(fixed.numeric->options.scheme_b, "lattice");
+  EXPECT_EQ(fixed.numeric->options.update, protocol::Update::kExchanged);
+  EXPECT_EQ(job_schemes(shared.scheme).front()->name(), "lattice");
+}
+
+TEST(JobLayers, RefuseWhatAModelCannotTake) {
+  const auto refusal = [](ModelKind kind, const PartyShape& a, const PartyShape& b) {
+    return testing::message_of<ConfigError>([&] { (void)job_layers(shared_of(kind), a, b, 100); });
+  };
+  EXPECT_THAT(refusal(ModelKind::kLr, numeric_shape(1), mixed_shape()),
+              AllOf(HasSubstr("B has categorical"), HasSubstr("one_hot: true")));
+  EXPECT_THAT(refusal(ModelKind::kWdl, numeric_shape(1), numeric_shape(1)), HasSubstr("needs categorical columns"));
+  EXPECT_THAT(refusal(ModelKind::kMlp, {}, {}), HasSubstr("neither party has a feature"));
+}
+
+TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
+  const job::Shared shared = shared_of(ModelKind::kMlp);
+  const PartyShape a = numeric_shape(392);
+  const PartyShape b = numeric_shape(20);
+  const JobEstimate all = estimate(shared, a, b, 1280, kLink);
+
+  const he::LatticeScheme lattice;
+  const JobLayers layers = job_layers(shared, a, b, 1280);
+  const auto schemes = job_schemes(shared.scheme);
+  const protocol::LayerPlan plan =
+      plan_source(layers.numeric->shape, layers.numeric->out, layers.numeric->options, pointers_to(schemes));
+  ASSERT_EQ(plan.spec.scheme_a, "lattice");
+  ASSERT_EQ(plan.spec.scheme_b, "lattice");
+  const protocol::MatMulParams params(plan.spec);
+  protocol::LayerCost cost = cost_of(params, Party::kA, lattice);
+  cost += cost_of(params, Party::kB, lattice);
+  EXPECT_EQ(all.per_step.bytes_to_a, cost.step.bytes_to_a);
+  EXPECT_EQ(all.per_step.bytes_to_b, cost.step.bytes_to_b + opened(128, 64));
+  EXPECT_DOUBLE_EQ(all.per_step.seconds_a, cost.step.seconds_a);
+  EXPECT_EQ(all.per_step.rounds, cost.step.rounds);
+  EXPECT_EQ(all.setup.bytes(), cost.setup.bytes() + 2 * lattice.public_key_bytes());
+  EXPECT_EQ(all.steps_per_epoch, 10U);
+  EXPECT_EQ(all.bytes_to_b_per_epoch, all.per_step.bytes_to_b * 10);
+  EXPECT_EQ(all.bytes_to_a, all.setup.bytes_to_a + all.bytes_to_a_per_epoch * 10);
+  EXPECT_EQ(all.memory_a, cost.memory_a + std::uint64_t{412} * 64 * 16 * 2);
+  EXPECT_EQ(all.layers.front().why, plan.why);
+}
+
+TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
+  const job::Shared shared = shared_of(ModelKind::kDlrm);
+  const JobLayers layers = job_layers(shared, mixed_shape(), mixed_shape(), 1000);
+  const auto schemes = job_schemes(shared.scheme);
+  const protocol::EmbedPlan plan =
+      plan_source(layers.categories->shape, layers.categories->out, layers.categories->options, pointers_to(schemes));
+  const JobEstimate all = estimate(shared, mixed_shape(), mixed_shape(), 1000, kLink);
+  ASSERT_EQ(all.layers.size(), 2U);
+  EXPECT_EQ(all.layers[0].name, "numeric");
+  EXPECT_EQ(all.layers[1].name, "embedded");
+  const protocol::StepCost& step = all.layers[1].cost.step;
+  EXPECT_EQ(step.bytes(), plan.cost.step.bytes() + opened(128, 64));
+  EXPECT_NEAR(step.seconds_a, plan.cost.step.seconds_a, 1e-12);
+  EXPECT_EQ(all.layers[1].cost.memory_b, plan.cost.memory_b);
+}
+
+TEST(Estimate, OfEveryModelIsPossibleWithDefaults) {
+  for (const ModelKind kind : {ModelKind::kLr, ModelKind::kMlr, ModelKind::kLinear, ModelKind::kPoisson,
+                               ModelKind::kMlp, ModelKind::kWdl, ModelKind::kDlrm}) {
+    const bool embeds = kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+    const PartyShape shape = embeds ? mixed_shape() : numeric_shape(30);
+    const JobEstimate all = estimate(shared_of(kind), shape, shape, 5000, kLink);
+    EXPECT_EQ(all.layers.size(), embeds ? 2U : 1U);
+    EXPECT_GT(all.seconds, all.seconds_per_epoch);
+    EXPECT_GT(all.per_step.bytes_to_a, 0U);
+  }
+}
+
+TEST(Estimate, CountsWithTheMachine) {
+  const job::Shared shared = shared_of(ModelKind::kMlp);
+  const JobEstimate expected = estimate(shared, numeric_shape(50), numeric_shape(50), 1000, kLink);
+  MachineSpeed slow;
+  slow.factors = {{"lattice", 3.0}};
+  const JobEstimate slower = estimate(shared, numeric_shape(50), numeric_shape(50), 1000, kLink, slow);
+  EXPECT_DOUBLE_EQ(slower.per_step.seconds_a, 3 * expected.per_step.seconds_a);
+  EXPECT_EQ(slower.per_step.bytes(), expected.per_step.bytes());
+  EXPECT_EQ(slower.layers.front().words, expected.layers.front().words) << "both parties must choose alike";
+}
+
+TEST(Estimate, LinkChangesTheTimeAndNotTheChoice) {
+  const job::Shared shared = shared_of(ModelKind::kLr);
+  const JobEstimate fast = estimate(shared, numeric_shape(50), numeric_shape(50), 1000, kLink);
+  const JobEstimate slow =
+      estimate(shared, numeric_shape(50), numeric_shape(50), 1000, {.bits_per_second = 1e6, .round_trip = 0.1});
+  EXPECT_GT(slow.seconds, 2 * fast.seconds);
+  EXPECT_EQ(slow.per_step.bytes(), fast.per_step.bytes());
+  job::Shared elsewhere = shared;
+  elsewhere.scheme.line_speed = 1;
+  const JobEstimate chosen = estimate(elsewhere, numeric_shape(50), numeric_shape(50), 1000, kLink);
+  EXPECT_LT(chosen.per_step.bytes(), fast.per_step.bytes());
+  EXPECT_THAT(chosen.layers.front().words, HasSubstr("paillier"));
+}
+
+TEST(Estimate, IsWrittenForAScreen) {
+  JobEstimate all = estimate(shared_of(ModelKind::kLr), numeric_shape(300), numeric_shape(40), 100000, kLink);
+  const std::string text = estimate_text(all);
+  EXPECT_THAT(text, HasSubstr("layer 'source': A's features exchanged over lattice; B's features over lattice\n"
+                              "  A's 300 features, exchanged over lattice, take "));
+  EXPECT_THAT(text, HasSubstr("\nsteps               7820: 10 epochs of 782\n"
+                              "link                1000 Mbit/s, 1 ms there and back\n"
+                              "machine             as the schemes expect, not measured\n"));
+  EXPECT_THAT(text, HasSubstr("from B to A"));
+  all.seconds = 7500;
+  all.speed.factors = {{"lattice", 1.25}, {"paillier", 5.5}};
+  EXPECT_THAT(estimate_text(all), AllOf(HasSubstr(" 2 h 05 min\n"), HasSubstr("lattice takes 1.2 times"),
+                                        HasSubstr("paillier takes 5.5 times what it expects (measured)")));
+}
+
+TEST(MachineSpeed, IsMeasuredWithRealKeys) {
+  const he::LatticeScheme lattice;
+  Random random;
+  const MachineSpeed speed = measure_speed({&lattice}, random);
+  EXPECT_GT(speed.factor("lattice"), 0.05);
+  EXPECT_LT(speed.factor("lattice"), 1000);
+  EXPECT_EQ(speed.factor("paillier"), 1.0);
+}
+
+class Plan : public ::testing::Test {
+ protected:
+  struct Result {
+    int code = 0;
+    std::string out;
+    std::string err;
+  };
+  Result call(std::vector<std::string> more, const std::string& party = "a") const {
+    const auto job = folder_.write("job.yaml",
+                                   "shared:\n  model: {kind: lr}\n  alignment: {mode: aligned}\n"
+                                   "private:\n  party: " +
+                                       party + "\n  data: {train: x.csv, numeric: {scale: 0, largest: 1}" +
+                                       (party == "b" ? ", label_column: y" : "") +
+                                       "}\n  link: {dial: 'localhost:7000', plaintext: true}\n");
+    std::vector<std::string> args{"plan", "--job", job.string(), "--no-measure"};
+    args.insert(args.end(), more.begin(), more.end());
+    std::ostringstream out;
+    std::ostringstream err;
+    const int code = run(args, out, err);
+    return {code, out.str(), err.str()};
+  }
+  testing::ScratchFolder folder_;
+};
+
+TEST_F(Plan, TellsWhatAJobTakes) {
+  const Result result = call({"--features", "500000", "--nonzeros", "7", "--peer-features", "62", "--rows", "1280"});
+  EXPECT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("A's features updated under encryption with paillier"));
+  EXPECT_THAT(result.out, HasSubstr("100: 10 epochs of 10\n"));
+  EXPECT_THAT(result.out, HasSubstr("in all"));
+}
+
+TEST_F(Plan, PutsTheShapesWhereThePartyIs) {
+  const Result result = call({"--features", "11", "--peer-features", "22", "--rows", "100"}, "b");
+  EXPECT_THAT(result.out, AllOf(HasSubstr("A's 22 features"), HasSubstr("B's 11 features")));
+}
+
+TEST_F(Plan, TakesThePeerToBeAlikeIfNothingIsSaid) {
+  const Result result = call({"--features", "11", "--rows", "100", "--link", "100", "--round-trip", "50"});
+  EXPECT_THAT(result.out, AllOf(HasSubstr("The peer is taken to have what this party has"),
+                                HasSubstr("B's 11 features"), HasSubstr("100 Mbit/s, 50 ms")));
+}
+
+TEST_F(Plan, SaysWhatIsWrongWithItsOptions) {
+  const auto complaint = [&](std::vector<std::string> more) {
+    const Result result = call(std::move(more));
+    EXPECT_NE(result.code, kDone);
+    EXPECT_EQ(result.out.find("in all"), std::string::npos);
+    return result.err;
+  };
+  EXPECT_THAT(complaint({"--rows", "10"}), HasSubstr("--features or --fields is missing"));
+  EXPECT_THAT(complaint({"--features", "3"}), HasSubstr("--rows is missing"));
+  EXPECT_THAT(complaint({"--features", "3", "--rows", "0"}), HasSubstr("--rows needs a whole number from 1"));
+  EXPECT_THAT(complaint({"--features", "3", "--nonzeros", "4", "--rows", "5"}), HasSubstr("from 1 to 3"));
+  EXPECT_THAT(complaint({"--nonzeros", "4", "--rows", "5"}), HasSubstr("--nonzeros needs --features"));
+  EXPECT_THAT(complaint({"--fields", "10:x", "--rows", "5"}), HasSubstr("--fields needs fields as 100,20:3"));
+  EXPECT_THAT(complaint({"--fields", "10,20", "--rows", "5"}), HasSubstr("one_hot: true"));
+  EXPECT_THAT(complaint({"--features", "3", "--rows", "5", "--link", "fast"}), HasSubstr("--link needs a number"));
+  EXPECT_THAT(complaint({"--features", "3", "--rows", "5", "--link", "0"}), HasSubstr("--link needs a number"));
+  EXPECT_THAT(complaint({"--features", "3", "--rows", "5", "--peer-largest", "-1"}), HasSubstr("--peer-largest needs"));
+  EXPECT_THAT(complaint({"--features", "3", "--rows", "5", "--scale", "60", "--largest", "1e6"}), HasSubstr("2^62"));
+}
+
+TEST(ShapeOptions, FieldsSayCategoriesAndHowManyARowMayHave) {
+  const std::vector<CategoryField> fields = parse_fields("100,20:3,30:5:mean", "fields");
+  ASSERT_EQ(fields.size(), 3U);
+  EXPECT_EQ(fields[0].categories, 100U);
+  EXPECT_EQ(fields[0].most, 1U);
+  EXPECT_EQ(fields[1].most, 3U);
+  EXPECT_EQ(fields[1].pooling, Pooling::kSum);
+  EXPECT_EQ(fields[2].pooling, Pooling::kMean);
+  EXPECT_EQ(fields[2].name, "f3");
+  for (const char* bad : {"", "0", "5,", "5:", "5:0", "5:2:max", "5,,6", "-1", "1e3", "5:2:mean:2"}) {
+    EXPECT_THROW((void)parse_fields(bad, "fields"), UsageError) << bad;
+  }
+}
+
+TEST(PlanHelp, ShowsHowToBegin) {
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run(std::vector<std::string>{"plan", "--help"}, out, err), kDone);
+  EXPECT_THAT(out.str(), AllOf(HasSubstr("blindfl plan --job a.yaml --features 300"), HasSubstr("--peer-fields N,N:K"),
+                               Not(HasSubstr("WIRED"))));
+}
+
+}  // namespace
+}  // namespace blindfl::app
