@@ -103,10 +103,11 @@ class MeasuredMultiplier final : public he::Multiplier {
     return inner_->load(plan, source, pool);
   }
   [[nodiscard]] ShareMatrix do_multiply_and_mask(const he::Plan& plan, const IntMatrix& x, const he::Operand& operand,
-                                                 Random& random, ThreadPool& pool, ByteSink& reply) const override {
+                                                 Random& random, Random& masks, ThreadPool& pool,
+                                                 ByteSink& reply) const override {
     ProductClock::Running running(clock_);
     MeasuredSink sink(reply, running);
-    return inner_->multiply_and_mask(plan, x, operand, random, pool, sink);
+    return inner_->multiply_and_mask(plan, x, operand, random, masks, pool, sink);
   }
   std::unique_ptr<he::Multiplier> inner_;
   ProductClock& clock_;

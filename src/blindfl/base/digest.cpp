@@ -1,6 +1,7 @@
 #include "blindfl/base/digest.h"
 
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 
 #include "blindfl/base/error.h"
 
@@ -20,6 +21,16 @@ Bytes digest_of(ByteView bytes) {
   const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &written,
                             EVP_sha256(), nullptr);
   require_done(ok == 1 && written == kDigestBytes);
+  return digest;
+}
+
+Bytes keyed_digest_of(ByteView key, ByteView bytes) {
+  Bytes digest(kDigestBytes);
+  unsigned int written = 0;
+  const unsigned char* done =
+      HMAC(EVP_sha256(), key.data(), static_cast<int>(key.size()), reinterpret_cast<const unsigned char*>(bytes.data()),
+           bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &written);
+  require_done(done != nullptr && written == kDigestBytes);
   return digest;
 }
 

@@ -18,6 +18,9 @@ constexpr std::size_t kDigestBytes = 32;
   return digest_of(as_bytes(text));
 }
 
+/// HMAC-SHA-256: without `key`, nothing tells it from random bytes.
+[[nodiscard]] Bytes keyed_digest_of(ByteView key, ByteView bytes);
+
 /// SHA-256 of bytes that come piece by piece.
 class DigestOfPieces {
  public:

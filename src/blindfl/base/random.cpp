@@ -10,6 +10,7 @@
 #include <numbers>
 
 #include "blindfl/base/aes_ctr.h"
+#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl {
@@ -112,6 +113,14 @@ Random Random::fork() {
   Random forked{KeyStream(key)};
   explicit_bzero(key.data(), key.size());
   return forked;
+}
+
+Random Random::derived(std::span<const std::byte, KeyStream::kKeyBytes> key, std::span<const std::byte> context) {
+  static_assert(kDigestBytes == KeyStream::kKeyBytes);
+  Bytes seed = keyed_digest_of(key, context);
+  Random made{KeyStream(std::span<const std::byte, KeyStream::kKeyBytes>(seed))};
+  explicit_bzero(seed.data(), seed.size());
+  return made;
 }
 
 namespace {

@@ -27,8 +27,8 @@ class KeyStream {
   std::unique_ptr<State> state_;
 };
 
-/// Randomness fit for masks, keys and encryption: seeded by the operating system and by nothing else.
-/// There is deliberately no way to give it a seed. One thread at a time; use `fork()` for another thread.
+/// Randomness fit for masks, keys and encryption: seeded by the operating system.
+/// There is deliberately no way to give it a number as a seed. One thread at a time; use `fork()` for another thread.
 class Random {
  public:
   /// Throws Error if the operating system has no randomness to give.
@@ -48,6 +48,12 @@ class Random {
 
   /// A generator of its own, keyed from this one.
   [[nodiscard]] Random fork();
+
+  /// A pseudo-random function of a secret key and a context (HMAC-SHA-256, then AES-CTR): the same stream again for the
+  /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked repeats
+  /// too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret.
+  [[nodiscard]] static Random derived(std::span<const std::byte, KeyStream::kKeyBytes> key,
+                                      std::span<const std::byte> context);
 
  private:
   explicit Random(KeyStream stream) : stream_(std::move(stream)) {}

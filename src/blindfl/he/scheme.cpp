@@ -28,9 +28,9 @@ std::unique_ptr<const Operand> Multiplier::load(const Plan& plan, ByteSource& in
 }
 
 ShareMatrix Multiplier::multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
-                                          ThreadPool& pool, ByteSink& reply) const {
+                                          Random& masks, ThreadPool& pool, ByteSink& reply) const {
   check_left(plan, x);
-  return do_multiply_and_mask(plan, x, operand, random, pool, reply);
+  return do_multiply_and_mask(plan, x, operand, random, masks, pool, reply);
 }
 
 std::shared_ptr<const Plan> Scheme::plan(const ProductSpec& spec) const {

@@ -68,12 +68,22 @@ class Multiplier {
   /// Throws ProtocolError if the bytes are not an operand under the peer's key in this layout.
   [[nodiscard]] std::unique_ptr<const Operand> load(const Plan& plan, ByteSource& in, ThreadPool& pool) const;
 
-  /// Writes `[[x M + R]]` for a fresh mask `R`, re-randomised, `plan.reply_bytes()` bytes, and returns `-R`.
+  /// Writes `[[x M + R]]` for a mask `R`, re-randomised, `plan.reply_bytes()` bytes, and returns `-R`.
   /// `operand` must come from `load` of this multiplier with a plan of the same layout.
+  /// All bits of `R`, and nothing else, are drawn from `masks`: the same stream gives the same `R` under the same plan,
+  /// whatever the threads, the kernels and what `prepare` has made. What re-randomises comes from `random`, which must be
+  /// fresh: errors and flooding that repeat under two encryptions of M cancel out in the difference of two replies, and
+  /// what is left tells x.
   /// Reveals: to the key's owner, who decrypts it, a masked value and nothing about how it was computed.
   /// Throws InvalidArgument if `x` is not what the plan was made for.
   [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                              Random& random, ThreadPool& pool, ByteSink& reply) const;
+                                              Random& random, Random& masks, ThreadPool& pool,
+                                              ByteSink& reply) const;
+  /// The same with a fresh mask.
+  [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                              Random& random, ThreadPool& pool, ByteSink& reply) const {
+    return multiply_and_mask(plan, x, operand, random, random, pool, reply);
+  }
 
   /// Says that replies under `plan` will be asked for again and again, so that `prepare` has something to do.
   virtual void expect(const Plan& /*plan*/) const {}
@@ -85,7 +95,8 @@ class Multiplier {
   [[nodiscard]] virtual std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                                ThreadPool& pool) const = 0;
   [[nodiscard]] virtual ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                         Random& random, ThreadPool& pool, ByteSink& reply) const = 0;
+                                                         Random& random, Random& masks, ThreadPool& pool,
+                                                         ByteSink& reply) const = 0;
 };
 
 /// A scheme with its parameters chosen and checked.

@@ -191,6 +191,9 @@ ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
 
 EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows) {
   check_categories(categories, rows);
+  std::uint64_t version = weight_->version;
+  for (const auto& table : tables_) version += table->version();
+  session_.check_scoring(layer_, params_->spec().name, version);
   begin_pass();
   refresh_operands(rows);
   ShareMatrix embeddings = look_up(categories, rows);
@@ -284,6 +287,7 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
 }
 
 EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& derivative) {
+  session_.check_training(params_->spec().name);
   const std::size_t rows = pass.embeddings.rows();
   require<InvalidArgument>(derivative.rows == rows && derivative.real_rows > 0 && derivative.real_rows <= rows,
                            "layer '", params_->spec().name, "': a derivative of ", derivative.real_rows, " of ",

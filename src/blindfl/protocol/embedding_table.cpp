@@ -99,6 +99,10 @@ ProductSteps EmbeddingTable::gradient_steps() const {
   return {net::Step::kDerivativeShare, net::Step::kTableGradient, layer_};
 }
 
+std::uint64_t EmbeddingTable::version() const {
+  return weight_->version + (holder_ ? holder_->steps() : owner_ ? owner_->steps() : 0);
+}
+
 std::uint64_t EmbeddingTable::operand_bytes(std::size_t rows) {
   if (encrypted() || !sent_.stale(lookup_plan(rows), weight_->version)) return 0;
   return lookup_plan(rows).operand_bytes();

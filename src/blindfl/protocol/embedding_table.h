@@ -40,6 +40,8 @@ class EmbeddingTable {
   /// Column of E that its embedding begins at.
   [[nodiscard]] std::size_t first_column() const { return first_column_; }
   [[nodiscard]] const std::shared_ptr<Weight>& weight() const { return weight_; }
+  /// Counts all changes of the piece that masks of a lookup hide.
+  [[nodiscard]] std::uint64_t version() const;
 
   /// Exchanges public keys if the field's scheme has none yet: at the first pass, or here at once for updates under
   /// encryption. Both parties call it at the same time.

@@ -200,6 +200,23 @@ EncryptedUpdateHolder::EncryptedUpdateHolder(std::shared_ptr<const EncryptedUpda
   peer_.randomizers().expect(params_->reply(params_->batch()).ciphertexts());
 }
 
+// Which weights these are, as far as this party can tell: their key and shape, and how many steps they have seen.
+MaskedProduct EncryptedUpdateHolder::masked_product(const Session& session, std::uint32_t layer,
+                                                    const he::paillier::ReplyLayout& layout) const {
+  return {session.party(), params_->spec().product_step, layer, write_to_bytes([&](ByteSink& out) {
+            out.write(params_->digest(peer_.key()->id()));
+            for (const std::uint64_t number :
+                 {static_cast<std::uint64_t>(steps_), static_cast<std::uint64_t>(layout.rows),
+                  static_cast<std::uint64_t>(layout.cols), static_cast<std::uint64_t>(layout.groups),
+                  static_cast<std::uint64_t>(layout.cols_per_group),
+                  static_cast<std::uint64_t>(layout.rows_per_ciphertext),
+                  static_cast<std::uint64_t>(layout.slots.width()), static_cast<std::uint64_t>(layout.value_bits),
+                  static_cast<std::uint64_t>(layout.mask_bits)}) {
+              out.write_u64(number);
+            }
+          })};
+}
+
 ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t layer, const IntMatrix& x) {
   const he::paillier::ReplyLayout layout = params_->reply(x.rows());
   // The parts one below the other, so that they are packed together.
@@ -213,12 +230,13 @@ ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t 
       std::copy_n(product.find(r), limbs, values.touch(part * x.rows() + r));
     }
   }
-  Integers masks;
+  Random masks = session.masks(masked_product(session, layer, layout), x);
+  Integers kept;
   session.channel().send(product_message(*params_, layer, x.rows()), [&](ByteSink& out) {
-    masks = write_masked(layout, values, peer_.randomizers(), session.random(), session.pool(), out);
+    kept = write_masked(layout, values, peer_.randomizers(), session.random(), masks, session.pool(), out);
   });
-  for (BigInt& mask : masks) mpz_neg(mask, mask);
-  return combine_sums(*params_, x.rows(), steps_, masks);
+  for (BigInt& mask : kept) mpz_neg(mask, mask);
+  return combine_sums(*params_, x.rows(), steps_, kept);
 }
 
 void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x) {

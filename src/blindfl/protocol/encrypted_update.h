@@ -71,6 +71,8 @@ class EncryptedUpdateHolder final : public WeightUpdate {
     std::optional<he::paillier::CryptoTensor> history;
   };
 
+  [[nodiscard]] MaskedProduct masked_product(const Session& session, std::uint32_t layer,
+                                             const he::paillier::ReplyLayout& layout) const;
   void receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own);
 
   std::shared_ptr<const EncryptedUpdateParams> params_;

@@ -94,6 +94,11 @@ void MatMul::begin_pass() {
   for (const Party party : {Party::kA, Party::kB}) take_keys(party);
 }
 
+std::uint64_t MatMul::version() const {
+  const std::uint64_t steps = holder_ ? holder_->steps() : owner_ ? owner_->steps() : 0;
+  return weight_a_->version + weight_b_->version + steps;
+}
+
 std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& random) const {
   const MatMulSpec& spec = params_.spec();
   // With updates under encryption, A draws U_A alone, and V_A, which starts at 0, is in no party's hands.
@@ -192,6 +197,7 @@ std::uint64_t MatMul::reply_bytes(std::size_t rows) {
 
 OutputShare MatMul::forward(const IntMatrix& x) {
   check_features(x);
+  session_.check_scoring(layer_, params_.spec().name, version());
   begin_pass();
   if (rows_) rows_->refresh(x);
   refresh_operands(x.rows());
@@ -214,6 +220,7 @@ ShareMatrix MatMul::finished_gradient(const ShareMatrix& raw, const Derivative& 
 }
 
 MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivative) {
+  session_.check_training(params_.spec().name);
   check_features(x);
   require<InvalidArgument>(derivative.rows == x.rows() && derivative.real_rows > 0 && derivative.real_rows <= x.rows(),
                            "layer '", params_.spec().name, "': a derivative of ", derivative.real_rows, " of ",

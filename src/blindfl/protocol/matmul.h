@@ -68,6 +68,8 @@ class MatMul {
   [[nodiscard]] const SchemeKeys*& keys(Party party) { return party == Party::kA ? keys_a_ : keys_b_; }
   void take_keys(Party party);
   void begin_pass();
+  /// Counts all changes of the pieces that masks of a forward pass hide.
+  [[nodiscard]] std::uint64_t version() const;
   [[nodiscard]] const he::Plan& forward_plan(Party party, std::size_t rows);
   [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
   void refresh_operands(std::size_t rows);

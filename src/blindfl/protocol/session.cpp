@@ -204,6 +204,32 @@ SeededRandom Session::weight_random(std::uint32_t layer) const {
   return SeededRandom(weight_seed_, role << 32 | layer);
 }
 
+Random Session::masks(const MaskedProduct& product, const IntMatrix& x) {
+  return mask_key_ ? mask_key_->masks(product, x) : random_.fork();
+}
+
+void Session::repeat_masks(MaskKey key) {
+  if (mask_key_) {
+    fail<InvalidArgument>("masks of this session repeat already, for model '", printable(mask_key_->model()),
+                          "': end that RepeatableScoring first");
+  }
+  mask_key_ = std::move(key);
+}
+
+void Session::check_training(std::string_view layer_name) const {
+  require<InvalidArgument>(!mask_key_, "layer '", layer_name,
+                           "': masks repeat, which is for scoring only. End RepeatableScoring before training");
+}
+
+// Other weights under the same mask: the peer would see the difference of two products.
+void Session::check_scoring(std::uint32_t layer, std::string_view layer_name, std::uint64_t version) {
+  if (!mask_key_) return;
+  const auto [known, first] = scored_versions_.try_emplace({mask_key_->fingerprint(), layer}, version);
+  require<InvalidArgument>(first || known->second == version, "layer '", layer_name,
+                           "': its weights changed since masks were used for model '", printable(mask_key_->model()),
+                           "'. Score with a MaskKey of another model name");
+}
+
 void Session::agree(const std::string& what, const Settings& settings) {
   Agreement agreement{next_agreement_++, what, Settings().add("what", what).add(settings)};
   channel_.send({net::Step::kAgreement, agreement.number, kDigestBytes}, agreement.settings.digest());

@@ -3,11 +3,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blindfl/base/party.h"
@@ -15,6 +17,7 @@
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/mask_key.h"
 #include "blindfl/protocol/settings.h"
 #include "blindfl/protocol/transfer_progress.h"
 
@@ -83,6 +86,21 @@ class Session {
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
+  // Masks are fresh, and while a finished model scores they may repeat: see `RepeatableScoring`.
+
+  /// Where the masks of a product with `x` come from.
+  [[nodiscard]] Random masks(const MaskedProduct& product, const IntMatrix& x);
+  /// From here on, masks are those of `key`. Throws InvalidArgument if they are those of a key already.
+  void repeat_masks(MaskKey key);
+  /// From here on, masks are fresh.
+  void fresh_masks() { mask_key_.reset(); }
+  [[nodiscard]] bool repeats_masks() const { return mask_key_.has_value(); }
+  /// Layers call it before a backward pass. Throws InvalidArgument, naming the layer, while masks repeat.
+  void check_training(std::string_view layer_name) const;
+  /// Layers call it before a forward pass. `version` counts all changes of what their masks hide. Throws
+  /// InvalidArgument, naming the layer, if masks repeat and it is not the version that they were first used for.
+  void check_scoring(std::uint32_t layer, std::string_view layer_name, std::uint64_t version);
+
   /// Reproducible randomness for the pieces of a layer that this party draws, private to it.
   [[nodiscard]] SeededRandom weight_random(std::uint32_t layer) const;
 
@@ -136,6 +154,9 @@ class Session {
   std::string id_;
   std::vector<Agreement> unsettled_;
   std::size_t next_prepared_ = 0;
+  std::optional<MaskKey> mask_key_;
+  /// Of the weights that masks were first used for, by key and layer: for as long as the session lives.
+  std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> scored_versions_;
   std::mutex observing_;
   TransferObserver observer_;
   int exceptions_at_start_;

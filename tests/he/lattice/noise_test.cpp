@@ -45,7 +45,8 @@ struct MultiplierProbe {
         ExactTile tile{plan.area(r, col_tile), {}, {}};
         m.add_error(reply, random);
         tile.results.resize(tile.area.size());
-        m.mask_results(reply, t, tile.area, random, share, tile.results);
+        LatticeMultiplier::TileRandom drawn{random.fork(), random.fork()};
+        m.mask_results(reply, t, tile.area, drawn, share, tile.results);
         for (std::size_t l = 0; l < m.params_->moduli().size(); ++l) {
           const std::uint64_t* c1 = m.component(reply, 1, l);
           tile.c1.emplace_back(c1, c1 + m.params_->degree());

@@ -59,7 +59,7 @@ class MaskedReply : public ::testing::TestWithParam<std::string_view> {
   Reply reply(const ReplyLayout& layout, const CryptoTensor& values) {
     Reply made;
     made.bytes = write_to_bytes([&](ByteSink& out) {
-      made.masks = write_masked(layout, values, randomizers_, lab_.random(), lab_.pool(), out);
+      made.masks = write_masked(layout, values, randomizers_, lab_.random(), lab_.random(), lab_.pool(), out);
     });
     return made;
   }
@@ -141,7 +141,7 @@ TEST_P(MaskedReply, IsTheSameWithTwoThreads) {
   ThreadPool two(2);
   Integers masks;
   const Bytes bytes =
-      write_to_bytes([&](ByteSink& out) { masks = write_masked(l, encrypted, randomizers_, lab_.random(), two, out); });
+      write_to_bytes([&](ByteSink& out) { masks = write_masked(l, encrypted, randomizers_, lab_.random(), lab_.random(), two, out); });
   BufferSource in(bytes);
   const Integers opened = open_masked(l, lab_.key(), in, two);
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(opened[i] - masks[i], values[i]);

@@ -187,13 +187,13 @@ void LatticeMultiplier::add_error(Reply reply, Random& random) const {
 
 // The first component where results stand, as fractions of q, with masks and flooding added exactly: what is rounded
 // off later depends on nothing but their sum.
-void LatticeMultiplier::mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random,
+void LatticeMultiplier::mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, TileRandom& random,
                                      ShareMatrix& share, std::span<Fraction> results) const {
   const auto& moduli = params_->moduli();
-  SecretVector<UInt128> drawn(2 * area.size());
-  random.fill_integers(std::span(drawn));
-  const auto masks = std::span(drawn).first(area.size());
-  const auto floods = std::span(drawn).last(area.size());
+  SecretVector<UInt128> masks(area.size());
+  random.masks.fill_integers(std::span(masks));
+  SecretVector<UInt128> floods(area.size());
+  random.noise.fill_integers(std::span(floods));
   if (!flooding_) std::fill(floods.begin(), floods.end(), 0);
   for (std::size_t r = 0; r < area.rows; ++r) {
     const auto kept = share.row(area.first_row + r).subspan(area.first_col, area.cols);
@@ -242,7 +242,8 @@ void LatticeMultiplier::write_tile(Reply reply, std::span<const Fraction> result
 }
 
 ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                    Random& random, ThreadPool& pool, ByteSink& out) const {
+                                                    Random& random, Random& masks, ThreadPool& pool,
+                                                    ByteSink& out) const {
   const LatticePlan& p = LatticePlan::of(plan);
   const Tiling& t = p.tiling();
   const auto* right = dynamic_cast<const LatticeOperand*>(&operand);
@@ -259,13 +260,13 @@ ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntM
     const LeftOperand left(*params_, kernels_, t, x, first, count, pool, scratch_);
     for (std::size_t col_tile = 0; col_tile < t.col_tiles; ++col_tile) {
       const auto replies = products(left, *right, col_tile, take_randomizers(count, random, pool), pool);
-      std::vector<Random> randoms;
-      for (std::size_t r = 0; r < count; ++r) randoms.push_back(random.fork());
+      std::vector<TileRandom> randoms;
+      for (std::size_t r = 0; r < count; ++r) randoms.push_back({random.fork(), masks.fork()});
       pool.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
         for (std::size_t r = begin; r < end; ++r) {
           const LatticePlan::Area area = p.area(first + r, col_tile);
           SecretVector<Fraction> results(area.size());
-          add_error(reply(replies, r), randoms[r]);
+          add_error(reply(replies, r), randoms[r].noise);
           mask_results(reply(replies, r), t, area, randoms[r], share, results);
           write_tile(reply(replies, r), results, p, finished.subspan(r * tile_words, tile_words));
         }

@@ -61,12 +61,18 @@ class LatticeMultiplier final : public Multiplier {
     std::span<std::uint64_t> values;
     std::size_t count;
   };
+  /// Of one reply's tile. Noise is always fresh; masks may be those of an earlier reply with the same results.
+  struct TileRandom {
+    Random noise;
+    Random masks;
+  };
   using Reply = std::span<std::uint64_t>;  ///< component after component, modulus after modulus
 
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                        ThreadPool& pool) const override;
   [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                 Random& random, ThreadPool& pool, ByteSink& out) const override;
+                                                 Random& random, Random& masks, ThreadPool& pool,
+                                                 ByteSink& out) const override;
 
   // Polynomials stand a little further apart than their size: see ScratchPool::kGap.
   [[nodiscard]] std::size_t stride() const { return params_->degree() + ScratchPool::kGap; }
@@ -82,7 +88,7 @@ class LatticeMultiplier final : public Multiplier {
   [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t col_tile,
                                  const std::vector<Randomizer>& randomizers, ThreadPool& pool) const;
   void add_error(Reply reply, Random& random) const;
-  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, Random& random, ShareMatrix& share,
+  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, TileRandom& random, ShareMatrix& share,
                     std::span<Fraction> results) const;
   void write_tile(Reply reply, std::span<const Fraction> results, const LatticePlan& plan,
                   std::span<std::uint64_t> out) const;

@@ -99,7 +99,7 @@ ReplyLayout::ReplyLayout(const Params& params, std::size_t row_count, std::size_
 }
 
 Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Randomizers& randomizers, Random& random,
-                      ThreadPool& pool, ByteSink& out) {
+                      Random& masks, ThreadPool& pool, ByteSink& out) {
   require<InvalidArgument>(values.shape().slots == layout.slots && values.shape().rows == layout.rows &&
                                values.shape().cols == layout.cols && values.shape().bits <= layout.value_bits,
                            "an encrypted product does not fit the reply it is to travel in");
@@ -115,12 +115,12 @@ Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Ran
 
   // A mask for every slot, also for those that no value stands in.
   const std::size_t used = used_slots(layout);
-  const Integers by_slot = random_masks(count * used, randomizers.masks() ? layout.mask_bits : 0, random);
-  Integers masks(layout.rows * layout.cols);
+  const Integers by_slot = random_masks(count * used, randomizers.masks() ? layout.mask_bits : 0, masks);
+  Integers by_value(layout.rows * layout.cols);
   for (std::size_t r = 0; r < layout.rows; ++r) {
     for (std::size_t c = 0; c < layout.cols; ++c) {
       const Place place = place_of(layout, r, c);
-      masks[r * layout.cols + c] = by_slot[place.ciphertext * used + place.slot];
+      by_value[r * layout.cols + c] = by_slot[place.ciphertext * used + place.slot];
     }
   }
   pool.parallel_for(count, kLanes, [&](std::size_t begin, std::size_t end) {
@@ -137,7 +137,7 @@ Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Ran
     key.add(rows, plaintexts);
   });
   key.write(results, out, pool);
-  return masks;
+  return by_value;
 }
 
 Integers open_masked(const ReplyLayout& layout, const SecretKey& key, ByteSource& in, ThreadPool& pool) {

@@ -38,9 +38,11 @@ struct ReplyLayout {
 using Integers = std::vector<BigInt>;
 
 /// Packs, masks and re-randomises `values`, whose slots are those of `layout`, and writes them.
-/// Returns the masks, row by row. Reveals: to the key's owner, masked values.
+/// Returns the masks, row by row: all of them, and nothing else, drawn from `masks`, in an order that only `layout`
+/// decides. What re-randomises comes from `random`, or was made ahead, and is never used twice.
+/// Reveals: to the key's owner, masked values.
 [[nodiscard]] Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Randomizers& randomizers,
-                                    Random& random, ThreadPool& pool, ByteSink& out);
+                                    Random& random, Random& masks, ThreadPool& pool, ByteSink& out);
 
 /// The key's owner: decrypts what `write_masked` wrote. Returns value + mask, row by row.
 /// Throws ProtocolError if it cannot be that.

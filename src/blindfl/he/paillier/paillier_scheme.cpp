@@ -123,7 +123,8 @@ std::unique_ptr<const Operand> PaillierMultiplier::do_load(const Plan& plan, Byt
 }
 
 ShareMatrix PaillierMultiplier::do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                     Random& random, ThreadPool& pool, ByteSink& out) const {
+                                                     Random& random, Random& masks, ThreadPool& pool,
+                                                     ByteSink& out) const {
   const auto* m = dynamic_cast<const PaillierOperand*>(&operand);
   const CryptoShape& shape = own(plan).operand();
   require<InvalidArgument>(m != nullptr && m->tensor.shape().rows == shape.rows &&
@@ -132,9 +133,9 @@ ShareMatrix PaillierMultiplier::do_multiply_and_mask(const Plan& plan, const Int
                            "the encrypted matrix was not loaded for this product");
   const CryptoTensor product = multiply(x, m->tensor, x.cols(), pool);
   write_id(*key_, out);
-  Integers masks = write_masked(own(plan).reply(), product, randomizers_, random, pool, out);
-  for (BigInt& mask : masks) mpz_neg(mask, mask);
-  return to_share(own(plan).reply(), plan.spec().result_scale(), masks);
+  Integers kept = write_masked(own(plan).reply(), product, randomizers_, random, masks, pool, out);
+  for (BigInt& mask : kept) mpz_neg(mask, mask);
+  return to_share(own(plan).reply(), plan.spec().result_scale(), kept);
 }
 
 }  // namespace paillier

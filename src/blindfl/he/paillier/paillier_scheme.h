@@ -71,7 +71,8 @@ class PaillierMultiplier final : public Multiplier {
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                        ThreadPool& pool) const override;
   [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                 Random& random, ThreadPool& pool, ByteSink& out) const override;
+                                                 Random& random, Random& masks, ThreadPool& pool,
+                                                 ByteSink& out) const override;
 
   std::shared_ptr<const PublicKey> key_;
   mutable Randomizers randomizers_;

@@ -90,7 +90,8 @@ class PlainMultiplier final : public Multiplier {
     return std::make_unique<PlainOperand>(std::move(m));
   }
   [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                 Random& random, ThreadPool& pool, ByteSink& reply) const override {
+                                                 Random& /*random*/, Random& masks, ThreadPool& pool,
+                                                 ByteSink& reply) const override {
     const auto* m = dynamic_cast<const PlainOperand*>(&operand);
     require<InvalidArgument>(
         m != nullptr && m->matrix.rows() == plan.spec().inner && m->matrix.cols() == plan.spec().cols, "product of ",
@@ -98,7 +99,7 @@ class PlainMultiplier final : public Multiplier {
     ShareMatrix masked = multiply(x, m->matrix, pool);
     ShareMatrix share(masked.rows(), masked.cols(), masked.scale());
     if (mask_) {
-      const ShareMatrix mask = random_share(masked.rows(), masked.cols(), masked.scale(), random);
+      const ShareMatrix mask = random_share(masked.rows(), masked.cols(), masked.scale(), masks);
       masked += mask;
       share -= mask;
     }
