@@ -97,7 +97,7 @@ TEST(Frame, NamesClassesOfTextLabels) {
 }
 
 TEST(Frame, TrimsCategoriesWithinACell) {
-  const ColumnSpec tags{.name = "1", .kind = ColumnKind::kCategories, .separator = ';'};
+  const ColumnSpec tags{.name = "1", .kind = ColumnKind::kCategories, .separator = ";"};
   const Frame frame = read(" a ; b ;; a\n", {.format = {.header = false, .trim = true}, .columns = {tags}});
   EXPECT_EQ(categories_of(frame.categories[0], 0), (Texts{"a", "b", "a"}));
   EXPECT_EQ(frame.categories[0].dictionary, (Texts{"a", "b"}));

@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
+#include <string>
 #include <system_error>
 #include <utility>
 
@@ -78,6 +80,18 @@ DiskFile DiskFile::open_or_create(const std::filesystem::path& path, Readers rea
   return file;
 }
 
+DiskFile DiskFile::create_unnamed(const std::filesystem::path& folder) {
+  std::string name = (folder / ".blindfl-XXXXXX").string();
+  const int descriptor = ::mkostemp(name.data(), O_CLOEXEC);  // with mode 0600
+  const int problem = errno;
+  DiskFile file(folder, descriptor);
+  require<ConfigError>(descriptor >= 0, folder.string(), ": no file can be made in this folder: ", reason(problem),
+                       "; check that it is there and who may write to it");
+  const bool unnamed = ::unlink(name.c_str()) == 0;
+  require<ConfigError>(unnamed, folder.string(), ": a file that was made in this folder cannot be removed again");
+  return file;
+}
+
 DiskFile::DiskFile(std::filesystem::path path, int file) : path_(std::move(path)), file_(file) {}
 
 DiskFile::DiskFile(DiskFile&& other) noexcept : path_(std::move(other.path_)), file_(std::exchange(other.file_, -1)) {}
@@ -105,6 +119,18 @@ std::size_t DiskFile::read_some(std::span<std::byte> out) {
     have += static_cast<std::size_t>(got);
   }
   return have;
+}
+
+void DiskFile::read_at(std::uint64_t offset, std::span<std::byte> out) const {
+  while (!out.empty()) {
+    const ssize_t got = ::pread(file_, out.data(), out.size(), static_cast<off_t>(offset));
+    if (got < 0 && errno == EINTR) continue;
+    const int problem = errno;
+    require<DataError>(got >= 0, path_.string(), ": cannot be read: ", reason(problem));
+    require<DataError>(got > 0, path_.string(), ": ends too early; did something else write to it?");
+    out = out.subspan(static_cast<std::size_t>(got));
+    offset += static_cast<std::uint64_t>(got);
+  }
 }
 
 void DiskFile::seek(std::uint64_t offset) {

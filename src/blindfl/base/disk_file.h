@@ -26,6 +26,10 @@ class DiskFile {
   /// instance, has that name.
   [[nodiscard]] static DiskFile open_or_create(const std::filesystem::path& path, Readers readers);
 
+  /// To write to and read from, without a name and for its owner alone: gone when it is closed, however that comes
+  /// about. `folder` is where its bytes are. Throws ConfigError if the folder is not there or does not let us write.
+  [[nodiscard]] static DiskFile create_unnamed(const std::filesystem::path& folder);
+
   DiskFile(DiskFile&& other) noexcept;
   DiskFile(const DiskFile&) = delete;
   DiskFile& operator=(const DiskFile&) = delete;
@@ -40,6 +44,9 @@ class DiskFile {
 
   /// Reads on until `out` is full or the file ends, and returns how much it read. Throws DataError if reading fails.
   [[nodiscard]] std::size_t read_some(std::span<std::byte> out);
+  /// Fills `out` from `offset` on, without going there: several threads may. Throws DataError if that fails or the file
+  /// is too short.
+  void read_at(std::uint64_t offset, std::span<std::byte> out) const;
   /// Goes back to the beginning, or elsewhere.
   void seek(std::uint64_t offset);
   /// Forgets what is beyond `size` bytes. Throws Error if that fails.

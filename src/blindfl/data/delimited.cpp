@@ -177,8 +177,8 @@ std::string_view DelimitedReader::trimmed(std::string_view text) const {
   return without_blanks_before(text.substr(0, text.find_last_not_of(blanks_) + 1));
 }
 
-std::string DelimitedReader::where(std::size_t column) const {
-  std::string place = name_ + ": line " + std::to_string(line_) + ": column " + std::to_string(column + 1);
+std::string DelimitedReader::where(std::size_t column, std::size_t line) const {
+  std::string place = name_ + ": line " + std::to_string(line) + ": column " + std::to_string(column + 1);
   if (named_ && column < names_.size()) place += " ('" + printable(names_[column]).substr(0, kMaxNameShown) + "')";
   return place;
 }

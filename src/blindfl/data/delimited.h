@@ -54,7 +54,9 @@ class DelimitedReader {
   /// Where the current row begins, counted from 1.
   [[nodiscard]] std::size_t line() const { return line_; }
   /// "file: line 3: column 2 ('age')": for errors about what a cell holds.
-  [[nodiscard]] std::string where(std::size_t column) const;
+  [[nodiscard]] std::string where(std::size_t column) const { return where(column, line_); }
+  /// The same of an earlier row, which began at `line`.
+  [[nodiscard]] std::string where(std::size_t column, std::size_t line) const;
   /// Without the blanks at both ends, if cells are trimmed.
   [[nodiscard]] std::string_view trimmed(std::string_view text) const;
 

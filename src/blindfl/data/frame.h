@@ -28,11 +28,13 @@ struct ColumnSpec {
   std::string name;
   ColumnKind kind = ColumnKind::kIgnored;
   /// Between the categories of one cell. What is empty between two of them does not count.
-  char separator = '|';
+  std::string separator = "|";
   /// The classes that a label names: the first is 0, the next 1, and so on. None: labels are numbers.
   std::vector<std::string> classes{};
   /// Cells of this column that say that there is no value, besides those of the whole frame.
   std::vector<std::string> missing{};
+  /// Whether a number may be missing.
+  bool optional = true;
 };
 
 /// What to read from a delimited file.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -41,6 +42,7 @@ class LibsvmRows {
   [[nodiscard]] std::string_view index_text() const { return index_text_; }
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] double value() const { return value_; }
+  [[nodiscard]] std::size_t line() const { return reader_.number(); }
 
   template <class... Parts>
   void check_row(bool condition, const Parts&... parts) const {
@@ -128,29 +130,53 @@ std::string numbered(char letter, std::size_t number) {
 
 }  // namespace
 
-Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options) {
+class LibsvmReader::Rows : public LibsvmRows {
+ public:
+  using LibsvmRows::LibsvmRows;
+};
+
+LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options)
+    : options_(options), file_(path.string()) {
   require<InvalidArgument>(options.index_base <= 1, "read_libsvm: indices begin at 0 or 1, not at ",
                            options.index_base);
   require<InvalidArgument>(options.cols < IntMatrix::kNoColumn, "read_libsvm: ", options.cols, " columns are too many");
-  LibsvmRows rows(path);
-  std::size_t cols_seen = 0;
+  rows_ = std::make_unique<Rows>(path);
+}
+
+LibsvmReader::~LibsvmReader() = default;
+
+std::optional<Table> LibsvmReader::next(const TableLimits& limits) {
+  require<InvalidArgument>(limits.rows > 0 && limits.entries > 0, "libsvm: nobody needs a table without rows");
   std::vector<std::size_t> row_starts{0};
   std::vector<Table::Column> columns;
   std::vector<double> values;
   std::vector<double> labels;
-  while (rows.next_row()) {
-    labels.push_back(rows.label());
-    while (rows.next_entry()) {
-      columns.push_back(column_of_entry(rows, options, std::span(columns).subspan(row_starts.back())));
-      values.push_back(rows.value());
+  lines_.clear();
+  while (labels.size() < limits.rows && columns.size() < limits.entries && rows_->next_row()) {
+    labels.push_back(rows_->label());
+    lines_.push_back(rows_->line());
+    while (rows_->next_entry()) {
+      columns.push_back(column_of_entry(*rows_, options_, std::span(columns).subspan(row_starts.back())));
+      values.push_back(rows_->value());
     }
-    if (columns.size() > row_starts.back()) cols_seen = std::max<std::size_t>(cols_seen, columns.back() + 1);
+    if (columns.size() > row_starts.back()) cols_seen_ = std::max<std::size_t>(cols_seen_, columns.back() + 1);
     row_starts.push_back(columns.size());
   }
-  rows.check_any(!labels.empty());
+  any_ = any_ || !labels.empty();
+  rows_->check_any(any_);
+  if (labels.empty()) return std::nullopt;
   const std::size_t count = labels.size();
-  return Table::csr(count, options.cols != 0 ? options.cols : cols_seen, std::move(row_starts), std::move(columns),
+  return Table::csr(count, options_.cols != 0 ? options_.cols : cols_seen_, std::move(row_starts), std::move(columns),
                     std::move(values), std::move(labels));
+}
+
+std::string LibsvmReader::where(std::size_t row) const {
+  return file_ + ": line " + std::to_string(lines_.at(row));
+}
+
+Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options) {
+  constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
+  return *LibsvmReader(path, options).next({.rows = kAll, .entries = kAll});
 }
 
 Frame read_libsvm_fields(const std::filesystem::path& path, std::size_t numeric, std::size_t categorical) {

@@ -2,6 +2,10 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
@@ -14,6 +18,41 @@ struct LibsvmOptions {
   std::size_t cols = 0;
   /// What the file calls its first column: 1, as the format has it, or 0.
   std::size_t index_base = 1;
+};
+
+/// How much of a file one table holds.
+struct TableLimits {
+  std::size_t rows = 0;
+  /// After a row that reaches this many entries in all, the table ends.
+  std::size_t entries = 0;
+};
+
+/// The rows of a LIBSVM file as one sparse table with labels after the other: memory holds one of them, however long
+/// the file is. Rows are what `read_libsvm()` takes, and so are the errors.
+class LibsvmReader {
+ public:
+  /// Throws DataError if the file cannot be read; InvalidArgument if `options` make no sense.
+  explicit LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options = {});
+  LibsvmReader(const LibsvmReader&) = delete;
+  LibsvmReader& operator=(const LibsvmReader&) = delete;
+  ~LibsvmReader();
+
+  /// The next rows; none after the last one. Without a number of columns in the options, a table has as many as were
+  /// seen so far.
+  /// Throws DataError as `read_libsvm()` does; InvalidArgument if a limit is 0.
+  [[nodiscard]] std::optional<Table> next(const TableLimits& limits);
+  /// "file: line 3": for errors about a row of the last table.
+  [[nodiscard]] std::string where(std::size_t row) const;
+
+ private:
+  class Rows;
+
+  std::unique_ptr<Rows> rows_;
+  LibsvmOptions options_;
+  std::size_t cols_seen_ = 0;
+  bool any_ = false;
+  std::string file_;
+  std::vector<std::size_t> lines_;  ///< of the rows of the last table
 };
 
 /// Reads `label index:value index:value ...` lines, plain or compressed, in one pass into a sparse table with labels.

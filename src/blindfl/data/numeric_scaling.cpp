@@ -22,29 +22,6 @@ double signed_log(double x) {
   return std::copysign(std::log1p(std::abs(x)), x);
 }
 
-/// Mean and deviation of numbers that come one by one. Exact for numbers that are all the same.
-class Moments {
- public:
-  void add(double x) {
-    ++count_;
-    const double before = x - mean_;
-    mean_ += before / static_cast<double>(count_);
-    squares_ += before * (x - mean_);
-  }
-  [[nodiscard]] bool empty() const { return count_ == 0; }
-  [[nodiscard]] double mean() const { return mean_; }
-  /// 0 rather than something whose inverse is infinite.
-  [[nodiscard]] double deviation() const {
-    const double deviation = empty() ? 0 : std::sqrt(squares_ / static_cast<double>(count_));
-    return deviation < std::numeric_limits<double>::min() ? 0 : deviation;
-  }
-
- private:
-  std::size_t count_ = 0;
-  double mean_ = 0;
-  double squares_ = 0;
-};
-
 void check(const ScalingOptions& options) {
   require<InvalidArgument>(std::isfinite(options.constant), "scaling: what stands in for a missing number is finite");
   require<InvalidArgument>(options.clip > 0, "scaling: columns are clipped to a positive number of deviations");
@@ -60,44 +37,69 @@ double read_real(ByteSource& in) {
 
 }  // namespace
 
-NumericScaling NumericScaling::fit(std::span<const NumericColumn> columns, std::span<const ScalingOptions> options) {
-  require<InvalidArgument>(options.size() == 1 || options.size() == columns.size(), "scaling: ", options.size(),
-                           " options for ", columns.size(), " columns");
-  std::ranges::for_each(options, check);
-  NumericScaling scaling;
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    scaling.columns_.push_back(fit_column(columns[i], options[options.size() == 1 ? 0 : i]));
-  }
-  return scaling;
+void ScalingFit::Moments::add(double x) {
+  ++count_;
+  const double before = x - mean_;
+  mean_ += before / static_cast<double>(count_);
+  squares_ += before * (x - mean_);
 }
 
-NumericScaling::Column NumericScaling::fit_column(const NumericColumn& column, const ScalingOptions& options) {
-  require<DataError>(column.name.size() <= kMaxNameBytes, "a numeric column has a name of more than ", kMaxNameBytes,
-                     " bytes; this is not a header");
-  const auto transformed = [&](double x) { return options.log ? signed_log(x) : x; };
-  Moments moments;
-  for (std::size_t r = 0; r < column.values.size(); ++r) {
-    const double x = column.values[r];
+double ScalingFit::Moments::deviation() const {
+  const double deviation = empty() ? 0 : std::sqrt(squares_ / static_cast<double>(count_));
+  return deviation < std::numeric_limits<double>::min() ? 0 : deviation;
+}
+
+ScalingFit::ScalingFit(std::vector<std::string> names, std::span<const ScalingOptions> options) {
+  require<InvalidArgument>(options.size() == 1 || options.size() == names.size(), "scaling: ", options.size(),
+                           " options for ", names.size(), " columns");
+  std::ranges::for_each(options, check);
+  columns_.reserve(names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    require<DataError>(names[i].size() <= kMaxNameBytes, "a numeric column has a name of more than ", kMaxNameBytes,
+                       " bytes; this is not a header");
+    columns_.push_back({.name = std::move(names[i]), .options = options[options.size() == 1 ? 0 : i]});
+  }
+}
+
+void ScalingFit::add(std::span<const NumericColumn> columns) {
+  require<InvalidArgument>(std::ranges::equal(columns, columns_, {}, &NumericColumn::name, &Column::name),
+                           "scaling: these are not the columns that are being fitted to");
+  for (std::size_t i = 0; i < columns.size(); ++i) columns_[i].add(columns[i], rows_);
+  if (!columns.empty()) rows_ += columns.front().values.size();
+}
+
+void ScalingFit::Column::add(const NumericColumn& piece, std::size_t rows_before) {
+  for (std::size_t r = 0; r < piece.values.size(); ++r) {
+    const double x = piece.values[r];
     if (!std::isnan(x)) {
       moments.add(transformed(x));
     } else if (options.missing == Missing::kConstant) {
       moments.add(transformed(options.constant));
     } else {
-      require<DataError>(options.missing == Missing::kMean, "column '", column.name, "': row ", r,
+      require<DataError>(options.missing == Missing::kMean, "column '", name, "': row ", rows_before + r,
                          " has no number, and missing ones are not allowed here");
     }
   }
-  require<DataError>(!moments.empty(), "column '", column.name, "': has no number to learn from; leave it out");
+}
+
+double ScalingFit::Column::transformed(double x) const {
+  return options.log ? signed_log(x) : x;
+}
+
+NumericScaling::Column NumericScaling::fit_column(const ScalingFit& seen, std::size_t index) {
+  const auto& [name, options, moments] = seen.columns_[index];
+  require<DataError>(!moments.empty(), "column '", name, "': has no number to learn from; leave it out");
   const double mean = moments.mean();
   const double deviation = moments.deviation();
-  require<DataError>(std::isfinite(mean) && std::isfinite(deviation), "column '", column.name,
+  require<DataError>(std::isfinite(mean) && std::isfinite(deviation), "column '", name,
                      "': the numbers are too large to be added up; take their logarithm");
 
-  Column to{.name = column.name, .log = options.log};
+  Column to{.name = name, .log = options.log};
   if (options.missing == Missing::kMean) to.missing = mean;
-  if (options.missing == Missing::kConstant) to.missing = transformed(options.constant);
+  if (options.missing == Missing::kConstant) to.missing = seen.columns_[index].transformed(options.constant);
   // Without any deviation there is nothing that a model could learn from, however far other rows are from these.
-  const double reach = deviation == 0 ? 0 : options.clip * (options.standardise ? 1 : deviation);
+  const double width = deviation == 0 ? 0 : options.clip * (options.standardise ? 1 : deviation);
+  const double reach = std::isinf(options.clip) ? options.clip : width;
   if (options.standardise) {
     to.centre = mean;
     to.factor = deviation == 0 ? 0 : 1 / deviation;
@@ -105,6 +107,21 @@ NumericScaling::Column NumericScaling::fit_column(const NumericColumn& column, c
   to.low = (options.standardise ? 0 : mean) - reach;
   to.high = (options.standardise ? 0 : mean) + reach;
   return to;
+}
+
+NumericScaling NumericScaling::fit(std::span<const NumericColumn> columns, std::span<const ScalingOptions> options) {
+  std::vector<std::string> names(columns.size());
+  std::ranges::transform(columns, names.begin(), &NumericColumn::name);
+  ScalingFit seen(std::move(names), options);
+  seen.add(columns);
+  return fit(seen);
+}
+
+NumericScaling NumericScaling::fit(const ScalingFit& seen) {
+  NumericScaling scaling;
+  scaling.columns_.reserve(seen.columns_.size());
+  for (std::size_t i = 0; i < seen.columns_.size(); ++i) scaling.columns_.push_back(fit_column(seen, i));
+  return scaling;
 }
 
 double NumericScaling::Column::apply(double x, std::size_t row) const {
@@ -119,7 +136,10 @@ double NumericScaling::Column::apply(double x, std::size_t row) const {
 Table NumericScaling::apply(const Frame& frame) const {
   std::vector<double> values(frame.rows * columns_.size());
   for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const auto from = std::ranges::find(frame.numeric, columns_[c].name, &NumericColumn::name);
+    // Where it was in the training rows, more often than not.
+    const bool in_place = c < frame.numeric.size() && frame.numeric[c].name == columns_[c].name;
+    const auto from = in_place ? frame.numeric.begin() + static_cast<std::ptrdiff_t>(c)
+                               : std::ranges::find(frame.numeric, columns_[c].name, &NumericColumn::name);
     require<DataError>(from != frame.numeric.end(), "the data has no numeric column '", columns_[c].name,
                        "', which the model was trained with");
     for (std::size_t r = 0; r < frame.rows; ++r) {

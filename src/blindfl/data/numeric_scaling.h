@@ -33,6 +33,8 @@ struct ScalingOptions {
   double clip = 8;
 };
 
+class ScalingFit;
+
 /// Numeric columns as models want them: fitted to training rows, then the same for all rows that come. Private to the
 /// party that has the columns.
 class NumericScaling {
@@ -45,6 +47,9 @@ class NumericScaling {
   [[nodiscard]] static NumericScaling fit(std::span<const NumericColumn> columns, const ScalingOptions& options = {}) {
     return fit(columns, std::span(&options, 1));
   }
+
+  /// The same of training rows that were seen piece by piece.
+  [[nodiscard]] static NumericScaling fit(const ScalingFit& seen);
 
   /// A dense table with the columns that this was fitted to, in that order, found in `frame` by name, and its labels.
   /// Throws DataError, with row and column but never the value, if a column is not there, a missing number is not
@@ -73,10 +78,50 @@ class NumericScaling {
 
     [[nodiscard]] double apply(double x, std::size_t row) const;
   };
-  static Column fit_column(const NumericColumn& column, const ScalingOptions& options);
+  static Column fit_column(const ScalingFit& seen, std::size_t index);
   static Column load_column(ByteSource& in);
 
   std::vector<Column> columns_;
+};
+
+/// What a scaling needs to know of the training rows, which come piece by piece and are not kept.
+class ScalingFit {
+ public:
+  /// `options` for each column, or one for all. Throws InvalidArgument if they make no sense.
+  ScalingFit(std::vector<std::string> names, std::span<const ScalingOptions> options);
+
+  /// More rows, of all columns in their order.
+  /// Throws DataError if a number is missing and none may be; InvalidArgument if these are other columns.
+  void add(std::span<const NumericColumn> columns);
+
+ private:
+  friend class NumericScaling;
+
+  /// Mean and deviation of numbers that come one by one. Exact for numbers that are all the same.
+  class Moments {
+   public:
+    void add(double x);
+    [[nodiscard]] bool empty() const { return count_ == 0; }
+    [[nodiscard]] double mean() const { return mean_; }
+    /// 0 rather than something whose inverse is infinite.
+    [[nodiscard]] double deviation() const;
+
+   private:
+    std::size_t count_ = 0;
+    double mean_ = 0;
+    double squares_ = 0;
+  };
+  struct Column {
+    std::string name;
+    ScalingOptions options;
+    Moments moments{};
+
+    void add(const NumericColumn& piece, std::size_t rows_before);
+    [[nodiscard]] double transformed(double x) const;
+  };
+
+  std::vector<Column> columns_;
+  std::size_t rows_ = 0;
 };
 
 }  // namespace blindfl::data

@@ -31,36 +31,45 @@ struct Counted {
   std::size_t count = 0;
 };
 
-std::vector<Counted> count_categories(const CategoryColumn& column) {
-  std::vector<Counted> counted;
-  counted.reserve(column.dictionary.size());
-  for (const std::string& name : column.dictionary) counted.push_back({.name = name});
-  for (const std::uint32_t code : column.codes) {
-    if (code != CategoryColumn::kMissing) ++counted.at(code).count;
-  }
-  return counted;
-}
-
 }  // namespace
 
+void CategoryCounts::add(const CategoryColumn& piece) {
+  name_ = piece.name;
+  std::vector<std::size_t> counted(piece.dictionary.size());
+  for (const std::uint32_t code : piece.codes) {
+    if (code != CategoryColumn::kMissing) ++counted.at(code);
+  }
+  for (std::size_t i = 0; i < counted.size(); ++i) {
+    const std::string& category = piece.dictionary[i];
+    require<DataError>(category.size() <= Vocabulary::kMaxNameBytes, "column '", name_, "': a category is longer than ",
+                       Vocabulary::kMaxNameBytes, " bytes; this is not a column of categories");
+    counts_[category] += counted[i];
+  }
+}
+
 Vocabulary Vocabulary::fit(const CategoryColumn& column, const VocabularyOptions& options) {
+  CategoryCounts counts;
+  counts.add(column);
+  return fit(counts, options);
+}
+
+Vocabulary Vocabulary::fit(const CategoryCounts& counts, const VocabularyOptions& options) {
   require<InvalidArgument>(options.min_count > 0,
                            "vocabulary: what never occurs cannot have a row; min_count is 1 or more");
-  std::vector<Counted> counted = count_categories(column);
-  std::erase_if(counted, [&](const Counted& c) { return c.count < options.min_count; });
+  std::vector<Counted> counted;
+  counted.reserve(counts.counts_.size());
+  for (const auto& [name, count] : counts.counts_) {
+    if (count >= options.min_count) counted.push_back({.name = name, .count = count});
+  }
   std::ranges::sort(counted, [](const Counted& x, const Counted& y) {
     return x.count != y.count ? x.count > y.count : x.name < y.name;
   });
   if (options.most != 0 && counted.size() > options.most) counted.resize(options.most);
-  require<DataError>(counted.size() <= kMaxCategories, "column '", column.name, "': too many categories");
+  require<DataError>(counted.size() <= kMaxCategories, "column '", counts.name_, "': too many categories");
 
   Vocabulary vocabulary;
   vocabulary.indices_.reserve(counted.size());
-  for (const Counted& c : counted) {
-    require<DataError>(c.name.size() <= kMaxNameBytes, "column '", column.name, "': a category is longer than ",
-                       kMaxNameBytes, " bytes; this is not a column of categories");
-    vocabulary.indices_.emplace(c.name, static_cast<Column>(vocabulary.size()));
-  }
+  for (const Counted& c : counted) vocabulary.indices_.emplace(c.name, static_cast<Column>(vocabulary.size()));
   return vocabulary;
 }
 

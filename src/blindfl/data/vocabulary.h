@@ -21,6 +21,20 @@ struct VocabularyOptions {
   std::size_t most = 0;
 };
 
+/// How often each category occurs, of a column that comes piece by piece and is not kept: memory grows with the
+/// different categories, not with the rows.
+class CategoryCounts {
+ public:
+  /// Throws DataError if a category is longer than `Vocabulary::kMaxNameBytes`, which is no category.
+  void add(const CategoryColumn& piece);
+
+ private:
+  friend class Vocabulary;
+
+  std::string name_;
+  std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>> counts_;
+};
+
 /// Which row of a table belongs to which category. Row `CategoryField::kUnknown` is reserved for all others, and for
 /// missing values. Private to the party that has the column: the peer learns `size()` and nothing else.
 class Vocabulary {
@@ -32,6 +46,8 @@ class Vocabulary {
   /// Counts the categories of training data: row 1 is for the most frequent, and so on.
   /// Throws DataError if a category is longer than `kMaxNameBytes`; InvalidArgument if `min_count` is 0.
   [[nodiscard]] static Vocabulary fit(const CategoryColumn& column, const VocabularyOptions& options = {});
+  /// The same of categories that are counted already.
+  [[nodiscard]] static Vocabulary fit(const CategoryCounts& counts, const VocabularyOptions& options = {});
   /// Nothing is counted or stored: a category has the row 1 + h mod `buckets`, where h is the 64-bit FNV-1a hash of its
   /// bytes. Categories may collide. Throws InvalidArgument if there are no buckets, or 2^32 - 2 of them or more.
   [[nodiscard]] static Vocabulary hashed(std::size_t buckets);

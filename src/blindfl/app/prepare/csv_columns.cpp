@@ -1,0 +1,114 @@
+#include "blindfl/app/prepare/csv_columns.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string_view>
+
+#include "blindfl/app/prepare/saved.h"
+#include "blindfl/base/error.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::size_t kMostPerRow = std::size_t{1} << 16;
+
+data::ColumnKind kind_of(job::ColumnKind kind) {
+  switch (kind) {
+    case job::ColumnKind::kNumeric:
+      return data::ColumnKind::kNumeric;
+    case job::ColumnKind::kCategorical:
+      return data::ColumnKind::kCategory;
+    case job::ColumnKind::kMulti:
+      return data::ColumnKind::kCategories;
+    case job::ColumnKind::kIgnore:
+      break;
+  }
+  return data::ColumnKind::kIgnored;
+}
+
+bool has_embeddings(job::ModelKind kind) {
+  return kind == job::ModelKind::kWdl || kind == job::ModelKind::kDlrm;
+}
+
+void check_column(const job::Column& column, const job::Job& job) {
+  const bool is_category = *column.kind == job::ColumnKind::kCategorical || *column.kind == job::ColumnKind::kMulti;
+  const auto check = [&](bool fine, const auto&... parts) {
+    require<ConfigError>(fine, "private.data.columns: column '", column.name, "' ", parts...);
+  };
+  check(!is_category || column.one_hot || has_embeddings(job.shared.model.kind),
+        "holds categories, and this kind of model takes numbers: list it with one_hot: true, or with kind: ignore, or "
+        "choose model kind wdl or dlrm");
+  check(!is_category || !column.one_hot || job.own.data.numeric.largest >= 1,
+        "becomes features that are 0 or 1, and private.data.numeric.largest has no room for them; make it 1 at least");
+  check(*column.kind != job::ColumnKind::kMulti || (column.most_per_row > 0 && column.most_per_row <= kMostPerRow),
+        "needs a most_per_row between 1 and ", kMostPerRow);
+  check(*column.kind != job::ColumnKind::kMulti || !column.separator.empty(),
+        "has an empty separator between its categories; name one, as separator: \";\"");
+}
+
+}  // namespace
+
+CsvColumn CsvColumn::of(const job::Column& column) {
+  const bool several = column.kind == job::ColumnKind::kMulti;
+  return {.name = column.name,
+          .kind = kind_of(*column.kind),
+          .one_hot = column.one_hot,
+          .optional = column.missing != job::MissingValue::kError,
+          .separator = column.separator,
+          .most = several ? column.most_per_row : 1,
+          .pooling = column.pooling == job::PoolingKind::kMean ? Pooling::kMean : Pooling::kSum};
+}
+
+void CsvColumn::save(ByteSink& out) const {
+  write_text(out, name);
+  out.write_u8(static_cast<std::uint8_t>(kind));
+  out.write_u8(one_hot ? 1 : 0);
+  out.write_u8(optional ? 1 : 0);
+  write_text(out, separator);
+  out.write_u64(most);
+  out.write_u8(pooling == Pooling::kMean ? 1 : 0);
+}
+
+CsvColumn CsvColumn::load(ByteSource& in) {
+  CsvColumn column;
+  column.name = read_text(in);
+  const std::uint8_t kind = in.read_u8();
+  column.kind = static_cast<data::ColumnKind>(kind);
+  column.one_hot = read_flag(in);
+  column.optional = read_flag(in);
+  column.separator = read_text(in);
+  column.most = read_count(in, kMostPerRow);
+  column.pooling = read_flag(in) ? Pooling::kMean : Pooling::kSum;
+  const bool several = column.kind == data::ColumnKind::kCategories;
+  const bool known = column.is_numeric() || column.kind == data::ColumnKind::kCategory || several;
+  require<DataError>(known && column.most > 0 && (several || column.most == 1) &&
+                         (!several || !column.separator.empty()) && (!column.is_numeric() || !column.one_hot),
+                     "the saved preparation has a column that cannot be");
+  return column;
+}
+
+std::vector<job::Column> feature_columns(const job::Job& job, const std::filesystem::path& path,
+                                         std::span<const std::string> names) {
+  const job::Data& data = job.own.data;
+  std::map<std::string_view, const job::Column*> listed;
+  for (const job::Column& column : data.columns) listed.emplace(column.name, &column);
+  std::vector<job::Column> columns;
+  columns.reserve(names.size());
+  for (const std::string& name : names) {
+    const auto at = listed.find(name);
+    job::Column column = at == listed.end() ? job::Column{.name = name} : *at->second;
+    if (at != listed.end()) listed.erase(at);
+    if (name == data.id_column || name == data.label_column) continue;
+    column.kind = column.kind.value_or(data.default_kind);
+    if (column.kind == job::ColumnKind::kIgnore) continue;
+    check_column(column, job);
+    columns.push_back(std::move(column));
+  }
+  require<DataError>(listed.empty(), path.string(), ": has no column '", listed.empty() ? "" : listed.begin()->first,
+                     "', which private.data.columns lists; check its header, and private.data.header");
+  return columns;
+}
+
+}  // namespace blindfl::app

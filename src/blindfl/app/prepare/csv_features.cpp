@@ -1,0 +1,256 @@
+#include "blindfl/app/prepare/csv_features.h"
+
+#include <algorithm>
+#include <limits>
+#include <set>
+#include <string_view>
+#include <utility>
+
+#include "blindfl/app/prepare/encoded_file.h"
+#include "blindfl/app/prepare/file_format.h"
+#include "blindfl/app/prepare/saved.h"
+#include "blindfl/base/error.h"
+#include "blindfl/data/delimited.h"
+#include "blindfl/data/frame_reader.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::size_t kMostMissing = 10000;
+constexpr double kMostDeviations = 8;
+
+data::ScalingOptions scaling_options(const job::Column& column, double largest) {
+  const bool standardise = column.transform == job::Transform::kStandardise;
+  data::ScalingOptions options{.missing = data::Missing::kConstant,
+                               .constant = 0,
+                               .log = column.transform == job::Transform::kLog,
+                               .standardise = standardise,
+                               .clip = std::numeric_limits<double>::infinity()};
+  if (standardise) options.clip = std::min(kMostDeviations, largest);
+  if (column.missing == job::MissingValue::kMean) options.missing = data::Missing::kMean;
+  if (column.missing == job::MissingValue::kError) options.missing = data::Missing::kError;
+  if (column.missing == job::MissingValue::kConstant) options.constant = column.constant.value_or(0);
+  return options;
+}
+
+data::ScalingFit scaling_fit(std::span<const job::Column> columns, double largest) {
+  std::vector<std::string> names;
+  std::vector<data::ScalingOptions> options;
+  names.reserve(columns.size());
+  options.reserve(columns.size());
+  for (const job::Column& column : columns) {
+    if (column.kind != job::ColumnKind::kNumeric) continue;
+    names.push_back(column.name);
+    options.push_back(scaling_options(column, largest));
+  }
+  return {std::move(names), options};
+}
+
+/// A category that is too long is a text: says in which line the first one is.
+void check_lengths(const data::CategoryColumn& column, const data::FrameReader& reader) {
+  constexpr std::size_t kMost = data::Vocabulary::kMaxNameBytes;
+  const auto is_long = [&](std::uint32_t code) {
+    return code != data::CategoryColumn::kMissing && column.dictionary[code].size() > kMost;
+  };
+  if (std::ranges::all_of(column.dictionary, [](const std::string& name) { return name.size() <= kMost; })) return;
+  for (std::size_t r = 0; r < column.rows(); ++r) {
+    if (std::ranges::any_of(column.codes_of(r), is_long)) {
+      fail<DataError>(reader.where(r, column.name), ": longer than ", kMost,
+                      " bytes, so this is not a column of categories; ignore it, or take hash_buckets");
+    }
+  }
+}
+
+void add_labels(const data::CategoryColumn& column, const data::FrameReader& reader, LabelFit& labels) {
+  const auto missing = std::ranges::find(column.codes, data::CategoryColumn::kMissing);
+  if (missing != column.codes.end()) {
+    const auto row = static_cast<std::size_t>(missing - column.codes.begin());
+    fail<DataError>(reader.where(row, column.name), ": the label is missing");
+  }
+  for (const std::string& text : column.dictionary) labels.add(text);
+}
+
+/// What vocabularies are made of.
+class CategoryFit {
+ public:
+  explicit CategoryFit(std::span<const job::Column> columns) {
+    for (const job::Column& column : columns) {
+      if (column.kind != job::ColumnKind::kNumeric) options_.push_back(column.vocabulary);
+    }
+    counts_.resize(options_.size());
+  }
+
+  void add(const data::Frame& frame, const data::FrameReader& reader) {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      if (options_[i].hash_buckets) continue;
+      check_lengths(frame.categories[i], reader);
+      counts_[i].add(frame.categories[i]);
+    }
+  }
+
+  [[nodiscard]] std::vector<data::Vocabulary> finish() const {
+    std::vector<data::Vocabulary> vocabularies;
+    vocabularies.reserve(options_.size());
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      const job::Vocabulary& options = options_[i];
+      vocabularies.push_back(
+          options.hash_buckets
+              ? data::Vocabulary::hashed(*options.hash_buckets)
+              : data::Vocabulary::fit(counts_[i], {.min_count = options.min_count, .most = options.most.value_or(0)}));
+    }
+    return vocabularies;
+  }
+
+ private:
+  std::vector<job::Vocabulary> options_;
+  std::vector<data::CategoryCounts> counts_;
+};
+
+data::ColumnSpec spec_of(const CsvColumn& column) {
+  return {.name = column.name, .kind = column.kind, .separator = column.separator, .optional = column.optional};
+}
+
+void save_name(ByteSink& out, const std::optional<std::string>& name) {
+  out.write_u8(name ? 1 : 0);
+  if (name) write_text(out, *name);
+}
+
+std::optional<std::string> load_name(ByteSource& in) {
+  if (!read_flag(in)) return std::nullopt;
+  return read_text(in);
+}
+
+/// That what was loaded fits together.
+void check(const CsvFeatures& features) {
+  std::set<std::string_view> names;
+  if (features.id) names.insert(*features.id);
+  if (features.label) names.insert(*features.label);
+  const std::size_t others = (features.id ? 1U : 0U) + (features.label ? 1U : 0U);
+  std::size_t numeric = 0;
+  for (const CsvColumn& column : features.columns) {
+    names.insert(column.name);
+    numeric += column.is_numeric() ? 1 : 0;
+  }
+  require<DataError>(names.size() == features.columns.size() + others && features.scaling.cols() == numeric &&
+                         features.columns_in_file >= names.size(),
+                     "the saved preparation has columns that do not fit together");
+  const char delimiter = features.format.delimiter;
+  require<DataError>(std::string_view("\"\n\r\0", 4).find(delimiter) == std::string_view::npos,
+                     "the saved preparation has a delimiter that cannot be");
+}
+
+}  // namespace
+
+CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels) {
+  const job::Data& data = job.own.data;
+  CsvFeatures to{.format = csv_format(data), .missing = data.missing, .id = data.id_column, .label = data.label_column};
+  const std::vector<std::string> names = data::DelimitedReader(path, to.format).names();
+  to.columns_in_file = names.size();
+  const std::vector<job::Column> columns = feature_columns(job, path, names);
+  to.columns.reserve(columns.size());
+  for (const job::Column& column : columns) to.columns.push_back(CsvColumn::of(column));
+
+  data::FrameReader reader(path, to.frame_spec(labels != nullptr));
+  data::ScalingFit scaling = scaling_fit(columns, data.numeric.largest);
+  CategoryFit categories(columns);
+  while (const auto frame = reader.next(rows_of_piece(names.size()))) {
+    scaling.add(frame->numeric);
+    categories.add(*frame, reader);
+    if (labels != nullptr) add_labels(frame->categories.back(), reader, *labels);
+  }
+  try {
+    to.scaling = data::NumericScaling::fit(scaling);
+    to.vocabularies = categories.finish();
+  } catch (const DataError& error) {
+    fail<DataError>(path.string(), ": ", error.what());
+  }
+  return to;
+}
+
+std::size_t CsvFeatures::width() const {
+  std::size_t width = 0;
+  std::size_t categories = 0;
+  for (const CsvColumn& column : columns) {
+    if (column.is_numeric()) {
+      ++width;
+    } else {
+      width += column.one_hot ? vocabularies[categories].size() : 0;
+      ++categories;
+    }
+  }
+  return width;
+}
+
+std::size_t CsvFeatures::most_nonzeros() const {
+  std::size_t most = 0;
+  std::size_t categories = 0;
+  for (const CsvColumn& column : columns) {
+    if (column.is_numeric()) {
+      ++most;
+    } else {
+      most += column.one_hot ? std::min(column.most, vocabularies[categories].size()) : 0;
+      ++categories;
+    }
+  }
+  return most;
+}
+
+std::vector<CategoryField> CsvFeatures::fields() const {
+  std::vector<CategoryField> fields;
+  std::size_t categories = 0;
+  for (const CsvColumn& column : columns) {
+    if (column.is_numeric()) continue;
+    const std::size_t rows = vocabularies[categories++].size();
+    if (column.one_hot) continue;
+    fields.push_back({.name = std::string("f").append(std::to_string(fields.size() + 1)),
+                      .categories = rows,
+                      .most = column.most,
+                      .pooling = column.pooling});
+  }
+  return fields;
+}
+
+data::FrameSpec CsvFeatures::frame_spec(bool with_labels) const {
+  data::FrameSpec spec{.format = format, .missing = missing};
+  spec.columns.reserve(columns.size() + 2);
+  if (id) spec.columns.push_back({.name = *id, .kind = data::ColumnKind::kId});
+  for (const CsvColumn& column : columns) spec.columns.push_back(spec_of(column));
+  if (with_labels) spec.columns.push_back({.name = label.value(), .kind = data::ColumnKind::kCategory});
+  return spec;
+}
+
+void CsvFeatures::save(ByteSink& out) const {
+  out.write_u8(static_cast<std::uint8_t>(format.delimiter));
+  out.write_u8(format.header ? 1 : 0);
+  write_texts(out, missing);
+  save_name(out, id);
+  save_name(out, label);
+  out.write_u64(columns_in_file);
+  out.write_u64(columns.size());
+  for (const CsvColumn& column : columns) column.save(out);
+  scaling.save(out);
+  for (const data::Vocabulary& vocabulary : vocabularies) vocabulary.save(out);
+}
+
+CsvFeatures CsvFeatures::load(ByteSource& in) {
+  CsvFeatures to;
+  to.format.delimiter = static_cast<char>(in.read_u8());
+  to.format.header = read_flag(in);
+  to.format.trim = true;
+  to.missing = read_texts(in, kMostMissing);
+  to.id = load_name(in);
+  to.label = load_name(in);
+  to.columns_in_file = read_count(in, data::DelimitedReader::kMaxColumns);
+  const std::size_t count = read_count(in, to.columns_in_file);
+  // Columns are read one by one, and each takes some of what is left: no count makes this allocate.
+  for (std::size_t i = 0; i < count; ++i) to.columns.push_back(CsvColumn::load(in));
+  to.scaling = data::NumericScaling::load(in);
+  for (const CsvColumn& column : to.columns) {
+    if (!column.is_numeric()) to.vocabularies.push_back(data::Vocabulary::load(in));
+  }
+  check(to);
+  return to;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+
+#include "blindfl/app/prepare/csv_features.h"
+#include "blindfl/app/prepare/encoded_file.h"
+#include "blindfl/app/prepare/labels.h"
+#include "blindfl/tensor/fixed_point.h"
+
+namespace blindfl::app {
+
+/// A CSV file, encoded while it is read. `features` and `rule` must outlive it.
+/// Throws DataError if the file cannot be read, or has other columns than the training file had.
+[[nodiscard]] std::unique_ptr<EncodedFile> open_csv(const std::filesystem::path& path, const CsvFeatures& features,
+                                                    const FixedPointSpec& encoding, const LabelRule& rule,
+                                                    Labels labels);
+
+}  // namespace blindfl::app

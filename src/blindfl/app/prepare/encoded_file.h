@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/data/dataset.h"
+
+namespace blindfl::app {
+
+/// Cells, or entries, that are in memory at once while a file is read, unless one row has more.
+constexpr std::size_t kPieceCells = std::size_t{1} << 20;
+constexpr std::size_t kPieceRows = 4096;
+
+/// Rows of `cells` cells that make a piece of a file.
+[[nodiscard]] std::size_t rows_of_piece(std::size_t cells);
+
+/// Some rows of a file, encoded.
+struct EncodedPiece {
+  data::Dataset rows;            ///< without labels
+  std::vector<double> labels{};  ///< one for each row, or none in any piece
+  std::vector<std::string> ids{};
+};
+
+/// A file of rows that are encoded while it is read.
+class EncodedFile {
+ public:
+  EncodedFile() = default;
+  EncodedFile(const EncodedFile&) = delete;
+  EncodedFile& operator=(const EncodedFile&) = delete;
+  virtual ~EncodedFile() = default;
+
+  /// The next rows; none after the last one. Throws DataError with file, line, column and kind of fault.
+  [[nodiscard]] virtual std::optional<EncodedPiece> next() = 0;
+};
+
+/// Numeric features, one-hot ones too, row by row: a dense matrix, or a sparse one of those that are not 0.
+class FeatureRows {
+ public:
+  FeatureRows(std::size_t width, bool sparse, const FixedPoint& encoding);
+
+  /// To the current row, columns ascending.
+  void add(std::size_t column, std::int64_t value);
+  void end_row();
+  /// Entries of the current row that are not 0, if it is sparse.
+  [[nodiscard]] std::size_t stored_in_row() const { return columns_.size() - row_starts_.back(); }
+  [[nodiscard]] IntMatrix finish();
+
+ private:
+  std::size_t width_;
+  bool sparse_;
+  FixedPoint encoding_;
+  std::size_t rows_ = 0;
+  std::vector<std::size_t> row_starts_{0};
+  std::vector<IntMatrix::Column> columns_;
+  std::vector<std::int64_t> values_;
+};
+
+}  // namespace blindfl::app

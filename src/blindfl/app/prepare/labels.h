@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/app/job/shared.h"
+#include "blindfl/base/bytes.h"
+
+namespace blindfl::app {
+
+/// Which labels to read from a file; at A there are never any.
+enum class Labels {
+  kNone,
+  kNeeded,   ///< a file without them is an error
+  kIfThere,  ///< all or none
+};
+
+/// What labels are, and which number each becomes. Private to B.
+class LabelRule {
+ public:
+  enum class Kind : std::uint8_t {
+    kNone,     ///< there are none: A's rule
+    kNumbers,  ///< classes that are numbers, so that 1 and +1.0 are one
+    kWords,    ///< classes that are words
+    kReals,
+    kCounts,  ///< 0, 1, 2, ...
+  };
+  static constexpr std::size_t kMostClasses = 10000;
+
+  LabelRule() = default;
+  [[nodiscard]] static LabelRule reals() { return LabelRule(Kind::kReals); }
+  [[nodiscard]] static LabelRule counts() { return LabelRule(Kind::kCounts); }
+  /// Numbers if all of them are, else words; in their order they are 0, 1, 2, ...
+  [[nodiscard]] static LabelRule classes(const std::set<std::string>& distinct);
+
+  [[nodiscard]] Kind kind() const { return kind_; }
+  /// One for each class, as the training file has it; none if labels are numbers.
+  [[nodiscard]] const std::vector<std::string>& classes() const { return names_; }
+
+  /// None if it is no label.
+  [[nodiscard]] std::optional<double> encode(std::string_view text) const;
+  [[nodiscard]] std::optional<double> encode(double number) const;
+  /// What is wrong with one that is none.
+  [[nodiscard]] std::string_view fault() const;
+
+  void save(ByteSink& out) const;
+  /// Throws DataError if `in` is not what `save()` wrote.
+  [[nodiscard]] static LabelRule load(ByteSource& in);
+
+ private:
+  explicit LabelRule(Kind kind) : kind_(kind) {}
+
+  Kind kind_ = Kind::kNone;
+  std::vector<std::string> names_;
+  std::vector<double> numbers_;  ///< of `names_`, ascending
+};
+
+/// Learns the rule from the labels of the training file, of which it keeps one of each.
+class LabelFit {
+ public:
+  /// `where` begins the errors: the file and, if it has one, the column.
+  LabelFit(const job::Model& model, std::string where);
+
+  /// Throw DataError if there are more different ones than any model has classes.
+  void add(std::string_view text);
+  void add(double number);
+
+  /// Throws DataError, with the counts, if there are not as many classes as the model has.
+  [[nodiscard]] LabelRule finish() const;
+
+ private:
+  void check_count() const;
+
+  job::Model model_;
+  std::string where_;
+  std::set<std::string> texts_;
+  std::set<double> numbers_;
+};
+
+}  // namespace blindfl::app
