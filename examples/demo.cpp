@@ -1,98 +1,180 @@
-// The demo: two parties train one logistic regression on data made up for the occasion, and the table at the end shows
-// what it was worth: the federated model beside one on the joined data and one on B's columns alone.
+// What `make demo` (scripts/demo) needs besides the program `blindfl`: made-up tables of two companies, whose people
+// overlap in part, and the comparison of the federated model with plain libtorch at the end.
+//
+//   blindfl_demo make FOLDER       writes FOLDER/a/{train,test}.csv and FOLDER/b/{train,test}.csv
+//   blindfl_demo compare FOLDER    reads B's scores of the test rows and prints the table of AUCs
 
-#include <unistd.h>
-
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <iostream>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
 
+#include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
-#include "blindfl/lab/local_model.h"
+#include "blindfl/data/delimited.h"
+#include "blindfl/data/synthetic_categories.h"
+#include "blindfl/lab/local_deep.h"
+#include "blindfl/train/metrics.h"
 
 namespace {
 
+namespace fs = std::filesystem;
+using blindfl::CategoryField;
+using blindfl::IntMatrix;
 using blindfl::Party;
 
-constexpr std::size_t kColumnsOfA = 40;
-constexpr std::size_t kColumnsOfB = 30;
-const blindfl::train::TrainOptions kTraining{
-    .epochs = 10, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .weight_decay = 0.0}, .order_seed = 7};
+constexpr std::size_t kPeople = 6000;
+constexpr std::size_t kTestPeople = 1200;  // the last ones
+constexpr std::size_t kColumns = 4;
 
-struct DemoData {
-  blindfl::data::Table train;
-  blindfl::data::Table test;
-};
-
-DemoData make_data() {
-  const auto synthetic = blindfl::data::make_synthetic(
-      {.rows = 12000, .columns_a = kColumnsOfA, .columns_b = kColumnsOfB, .density = 0.3, .seed = 2022});
-  const auto split = blindfl::data::hashed_test_rows(synthetic.joined.rows());
-  return {synthetic.joined.select_rows(split.train), synthetic.joined.select_rows(split.test)};
+/// Two numeric tables and three fields each; the last one of A has several categories in a row.
+blindfl::data::SyntheticCategories make_people() {
+  blindfl::data::SyntheticCategoriesSpec spec;
+  spec.rows = kPeople;
+  spec.columns_a = kColumns;
+  spec.columns_b = kColumns;
+  spec.fields_a = {{.name = "city", .categories = 40},
+                   {.name = "device", .categories = 9},
+                   {.name = "interests", .categories = 30, .most = 4}};
+  spec.fields_b = {{.name = "job", .categories = 25}, {.name = "product", .categories = 12}};
+  spec.seed = 2022;
+  return blindfl::data::make_synthetic_categories(spec);
 }
 
-// Both parties run this; `observer` sees B's progress.
-torch::Tensor run_party(blindfl::Session& session, const blindfl::data::Table& train, const blindfl::data::Table& test,
-                        const blindfl::train::Observer& observer) {
-  const blindfl::FeatureShape shape{.in_a = kColumnsOfA, .in_b = kColumnsOfB, .batch = kTraining.batch};
-  const blindfl::FixedPoint encoding(session.party() == Party::kA ? shape.features_a : shape.features_b);
-
-  blindfl::GeneralizedLinear model(session, shape);
-  const auto forward = [&](const blindfl::Batch& x) { return model->forward(x); };
-  const auto loss = [](const torch::Tensor& scores, const torch::Tensor& labels) {
-    return blindfl::nn::loss(blindfl::Family::kLogistic, scores, labels);
-  };
-  blindfl::train::fit(*model, forward, loss, blindfl::data::make_dataset(train, encoding), kTraining, observer);
-  return blindfl::train::score(forward, blindfl::data::make_dataset(test, encoding), kTraining.batch);
+/// A knows all but every fifth person, B all but every seventh.
+bool knows(Party party, std::size_t person) {
+  return party == Party::kA ? person % 5 != 4 : person % 7 != 6;
 }
 
-torch::Tensor run_federated(const DemoData& data, const blindfl::LatticeScheme& scheme) {
-  const auto train = blindfl::data::vertical_split(data.train, kColumnsOfA);
-  const auto test = blindfl::data::vertical_split(data.test, kColumnsOfA);
-  const auto [at_a, at_b] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
-    if (session.party() == Party::kA) return run_party(session, train.a, test.a, {});
-    blindfl::train::Progress progress(std::cout, isatty(STDOUT_FILENO) != 0);
-    torch::Tensor scores = run_party(session, train.b, test.b, [&](const auto& report) { progress.show(report); });
-    const auto sent = blindfl::net::total(session.channel().sent());
-    const auto received = blindfl::net::total(session.channel().received());
-    std::cout << "A sent " << received.messages << " messages, " << received.bytes / 1000 << " kB; B sent "
-              << sent.messages << " messages, " << sent.bytes / 1000 << " kB\n";
-    return scores;
+std::string id_of(std::size_t person) {
+  return "person-" + std::to_string(1000000 + person * 7919 % 1000003);
+}
+
+/// The categories of a row, as words.
+std::string words(const CategoryField& field, const IntMatrix& encoded, std::size_t row) {
+  std::string text;
+  encoded.for_each_in_row(row, [&](std::size_t category, std::int64_t times) {
+    for (; times > 0; --times) {
+      text.append(text.empty() ? "" : ";").append(field.name).append("_").append(std::to_string(category));
+    }
   });
-  return at_b;
+  return text;
 }
 
-torch::Tensor run_local(const blindfl::data::Table& train, const blindfl::data::Table& test) {
-  blindfl::lab::LocalModel model(train.cols(), std::vector<std::size_t>{}, std::size_t{1});
-  blindfl::lab::fit(model, blindfl::Family::kLogistic, train, kTraining);
-  return blindfl::lab::score(model, test);
+void write_table(const fs::path& path, Party party, const blindfl::data::SyntheticCategories& people, std::size_t begin,
+                 std::size_t end) {
+  const bool is_a = party == Party::kA;
+  const auto& mine = is_a ? people.a : people.b;
+  const std::size_t first = is_a ? 0 : kColumns;
+  const std::vector<float> numbers = people.joined.to_dense();
+  std::ofstream file(path);
+  file << "id";
+  for (std::size_t c = 0; c < kColumns; ++c) file << (is_a ? ",clicks_" : ",balance_") << c + 1;
+  for (const CategoryField& field : mine.fields) file << ',' << field.name;
+  file << (is_a ? "\n" : ",default\n");
+  // Each party has its own order.
+  std::vector<std::size_t> order;
+  for (std::size_t person = begin; person < end; ++person) {
+    if (knows(party, person)) order.push_back(person);
+  }
+  if (is_a) std::ranges::reverse(order);
+  for (const std::size_t person : order) {
+    file << id_of(person);
+    for (std::size_t c = 0; c < kColumns; ++c) file << ',' << numbers[person * 2 * kColumns + first + c];
+    for (std::size_t f = 0; f < mine.fields.size(); ++f) file << ',' << words(mine.fields[f], mine.encoded[f], person);
+    if (!is_a) file << ',' << (people.joined.labels()[person] > 0.5 ? "yes" : "no");
+    file << "\n";
+  }
+  file.close();
+  blindfl::require<blindfl::DataError>(file.good(), path.string(), ": cannot be written");
 }
 
-void print_row(const std::string& model, const torch::Tensor& scores, const std::vector<double>& labels) {
-  std::cout << "  " << std::left << std::setw(46) << model << std::fixed << std::setprecision(4)
-            << blindfl::train::auc(blindfl::nn::to_vector(scores), labels) << "\n";
+void make(const fs::path& folder) {
+  const auto people = make_people();
+  for (const Party party : {Party::kA, Party::kB}) {
+    const fs::path mine = folder / (party == Party::kA ? "a" : "b");
+    fs::create_directories(mine);
+    write_table(mine / "train.csv", party, people, 0, kPeople - kTestPeople);
+    write_table(mine / "test.csv", party, people, kPeople - kTestPeople, kPeople);
+  }
+}
+
+/// The people that both know.
+std::vector<std::uint32_t> common(std::size_t begin, std::size_t end) {
+  std::vector<std::uint32_t> chosen;
+  for (std::size_t person = begin; person < end; ++person) {
+    if (knows(Party::kA, person) && knows(Party::kB, person)) chosen.push_back(static_cast<std::uint32_t>(person));
+  }
+  return chosen;
+}
+
+/// Plain libtorch on the tables side by side, or on B's alone: the same model, trained in the same way.
+double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) {
+  const std::size_t first = joined ? 0 : kColumns;
+  std::vector<CategoryField> fields = joined ? people.a.fields : std::vector<CategoryField>{};
+  std::vector<IntMatrix> encoded = joined ? people.a.encoded : std::vector<IntMatrix>{};
+  fields.insert(fields.end(), people.b.fields.begin(), people.b.fields.end());
+  encoded.insert(encoded.end(), people.b.encoded.begin(), people.b.encoded.end());
+  const blindfl::lab::LocalRows rows{people.joined.select_columns(first, 2 * kColumns), encoded,
+                                     people.joined.labels()};
+  const auto train = rows.select(common(0, kPeople - kTestPeople));
+  const auto test = rows.select(common(kPeople - kTestPeople, kPeople));
+
+  torch::manual_seed(7);
+  const std::vector<std::size_t> hidden = {16, 8};
+  constexpr std::size_t kDimension = 8;
+  blindfl::lab::LocalWideDeep model(
+      blindfl::lab::LocalSources(2 * kColumns - first, 1, fields, kDimension, hidden.front()),
+      blindfl::nn::WideDeepTop(fields.size() * kDimension, hidden, 1, blindfl::nn::Activation::kTanh));
+  blindfl::train::TrainOptions options;
+  options.epochs = 6;
+  options.batch = 128;
+  options.sgd.learning_rate = 0.1;
+  options.sgd.momentum = 0.9;
+  blindfl::lab::fit(model, blindfl::Family::kLogistic, train, options);
+  return blindfl::train::auc(blindfl::nn::to_vector(blindfl::lab::score(model, test)), test.labels);
+}
+
+double federated_auc(const blindfl::data::SyntheticCategories& people, const fs::path& path) {
+  std::map<std::string, double> labels;
+  for (std::size_t person = 0; person < kPeople; ++person) labels[id_of(person)] = people.joined.labels()[person];
+  std::vector<double> scores;
+  std::vector<double> truth;
+  blindfl::data::DelimitedReader reader(path);
+  while (reader.next()) {
+    scores.push_back(std::stod(std::string(reader.cells()[1])));
+    truth.push_back(labels.at(std::string(reader.cells()[0])));
+  }
+  return blindfl::train::auc(scores, truth);
+}
+
+void compare(const fs::path& folder) {
+  const auto people = make_people();
+  std::cout << std::fixed << std::setprecision(4) << "\n"
+            << "  AUC on " << common(kPeople - kTestPeople, kPeople).size() << " people that the model has not seen\n"
+            << "    federated: neither party saw the other's columns   "
+            << federated_auc(people, folder / "b" / "scores.csv") << "\n"
+            << "    joined:    plain libtorch, tables side by side     " << plain_auc(people, true) << "\n"
+            << "    B alone:   plain libtorch, B's columns only        " << plain_auc(people, false) << "\n";
 }
 
 }  // namespace
 
-int main() try {
-  torch::manual_seed(1);
-  const DemoData data = make_data();
-  const blindfl::LatticeScheme scheme;
-  std::cout
-      << "BlindFL demo: logistic regression on " << data.train.rows() << " rows. A holds " << kColumnsOfA
-      << " columns; B holds " << kColumnsOfB << " other columns and the labels.\n"
-      << "What crosses between them is encrypted or masked; both run in this process, each with a key of its own.\n"
-      << "Scheme: " << scheme.parameters() << "\n\n";
-
-  const torch::Tensor federated = run_federated(data, scheme);
-  const torch::Tensor joined = run_local(data.train, data.test);
-  const torch::Tensor alone = run_local(blindfl::data::vertical_split(data.train, kColumnsOfA).b,
-                                        blindfl::data::vertical_split(data.test, kColumnsOfA).b);
-
-  std::cout << "\n  model                                         test AUC\n";
-  print_row("federated (neither sees the other's columns)", federated, data.test.labels());
-  print_row("plain libtorch on the joined columns", joined, data.test.labels());
-  print_row("plain libtorch on B's columns alone", alone, data.test.labels());
+int main(int argc, char** argv) try {
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  if (words.size() == 2 && words[0] == "make") {
+    make(words[1]);
+  } else if (words.size() == 2 && words[0] == "compare") {
+    compare(words[1]);
+  } else {
+    std::cerr << "usage: blindfl_demo make FOLDER | blindfl_demo compare FOLDER\n";
+    return 2;
+  }
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "blindfl_demo: " << error.what() << "\n";

@@ -12,7 +12,6 @@ namespace {
 
 constexpr std::int64_t kMostFeatures = 4294967294;
 constexpr std::size_t kMostPerRow = 65536;
-constexpr std::size_t kMostFields = 10000;
 
 /// The piece before the next `separator`, which is removed with it.
 std::string_view take_piece(std::string_view& text, char separator) {
