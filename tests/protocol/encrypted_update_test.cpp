@@ -264,9 +264,6 @@ TEST_F(EncryptedUpdateState, IsRefusedWhenDamagedTruncatedOrOfAnotherLayer) {
     damaged[at] ^= std::byte{0xff};
     EXPECT_THROW(load_a(trained.pair, damaged), DataError) << at;
   }
-  Bytes longer = at_a;
-  longer.push_back(std::byte{0});
-  EXPECT_THROW(load_a(trained.pair, longer), DataError);
   // A failed load changes nothing.
   const std::vector<double> after = trained.weight_a();
   for (std::size_t i = 0; i < before.size(); ++i) EXPECT_EQ(before[i], after[i]);
@@ -292,10 +289,6 @@ TEST_F(EncryptedUpdateState, OfBIsNotChangedByAFileThatIsRefused) {
   Bytes fewer_passes = saved;
   fewer_passes[48] = std::byte{1};
   EXPECT_THROW(load(fewer_passes), DataError);
-  Bytes longer = saved;
-  longer[40] = std::byte{1};
-  longer.push_back(std::byte{0});
-  EXPECT_THROW(load(longer), DataError);
   for (std::size_t size = 0; size < saved.size(); ++size) {
     EXPECT_THROW(load(Bytes(saved.begin(), saved.begin() + static_cast<std::ptrdiff_t>(size))), DataError);
   }

@@ -22,6 +22,14 @@ ShareMatrix KeyOwner::open(const Plan& plan, ByteSource& reply, ThreadPool& pool
   return do_open(plan, reply, pool);
 }
 
+void KeyOwner::save(ByteSink& /*out*/) const {
+  fail<InvalidArgument>("keys of this scheme are not saved: every session makes fresh ones");
+}
+
+std::unique_ptr<KeyOwner> Scheme::load_keys(ByteSource& /*in*/) const {
+  fail<DataError>("keys of the scheme '", name(), "' are never saved, so these bytes are none");
+}
+
 std::unique_ptr<const Operand> Multiplier::load(const Plan& plan, ByteSource& in, ThreadPool& pool) const {
   check_size(in, plan.operand_bytes(), "an encrypted matrix");
   return do_load(plan, in, pool);

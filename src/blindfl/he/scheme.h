@@ -41,6 +41,12 @@ class KeyOwner {
   /// Throws ProtocolError if the bytes are not a reply under this key and plan.
   [[nodiscard]] ShareMatrix open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const;
 
+  /// Whether what is encrypted under these keys may outlive a session, so that they must be saved with it.
+  [[nodiscard]] virtual bool can_be_saved() const { return false; }
+  /// Writes the secret key: for this party's own files, which only it may read. `Scheme::load_keys` reads it.
+  /// Throws InvalidArgument if these keys cannot be saved.
+  virtual void save(ByteSink& out) const;
+
  private:
   virtual void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                           ByteSink& out) const = 0;
@@ -116,6 +122,9 @@ class Scheme {
   [[nodiscard]] std::shared_ptr<const Plan> plan(const ProductSpec& spec) const;
 
   [[nodiscard]] virtual std::unique_ptr<KeyOwner> generate_keys(Random& random) const = 0;
+  /// What `KeyOwner::save` wrote; reads no further. Throws DataError, without a byte of the key, if it is not that, is
+  /// damaged, is of other parameters, or if keys of this scheme are never saved.
+  [[nodiscard]] virtual std::unique_ptr<KeyOwner> load_keys(ByteSource& in) const;
   /// Throws ProtocolError if the bytes are not a public key of this scheme and these parameters.
   [[nodiscard]] virtual std::unique_ptr<Multiplier> multiplier(ByteView public_key) const = 0;
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -298,6 +299,47 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
   gradients.weight = finished(transpose(raw.weight), derivative);
   table_gradients(pass, finished(raw.embeddings, derivative), gradients);
   return gradients;
+}
+
+Settings EmbedMatMul::state_settings() const {
+  Settings settings;
+  settings.add("state", "Embed-MatMul").add("party", session_.party() == Party::kA ? "A" : "B");
+  settings.add(params_->settings());
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->add_state_settings("table " + std::to_string(t), settings);
+  }
+  return settings;
+}
+
+StateOrigin::Clock EmbedMatMul::clock() const {
+  StateOrigin::Clock clock{weight_->version};
+  clock.reserve(1 + tables_.size());
+  for (const auto& table : tables_) clock.push_back(table->changes());
+  return clock;
+}
+
+void EmbedMatMul::save(ByteSink& out) const {
+  write_state_header(out, state_settings());
+  origin_.save(out, session_, clock());
+  write_weight(out, *weight_);
+  for (const auto& table : tables_) table->save(out);
+}
+
+void EmbedMatMul::load(ByteSource& in) {
+  const std::string what = "layer '" + params_->spec().name + "'";
+  reading_state([&] {
+    read_state_header(in, what, state_settings());
+    const Bytes origin = StateOrigin::read(in);
+    SavedWeight weight = read_weight(in, *weight_);
+    for (const auto& table : tables_) table->load(in);
+    weight_->version = weight.version;
+    weight_->piece = std::move(weight.piece);
+    sent_ = {};
+    received_ = {};
+    sent_transposed_ = {};
+    received_transposed_ = {};
+    origin_.loaded(session_, what, origin, clock());
+  });
 }
 
 }  // namespace blindfl::protocol

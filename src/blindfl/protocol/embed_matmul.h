@@ -60,6 +60,14 @@ class EmbedMatMul {
   /// Cost: two products with dZ at B, and one for each field. Reveals: nothing; whole tables' gradients travel.
   [[nodiscard]] EmbedGradients backward(const EmbedPass& pass, const Derivative& derivative);
 
+  /// What saved state must fit: settings, party, and the keys that tables are encrypted under.
+  [[nodiscard]] Settings state_settings() const;
+  /// Writes all of this party's state: its pieces of weights and tables, encrypted tables.
+  /// Throws InvalidArgument between a backward pass and its step if a table is updated under encryption.
+  void save(ByteSink& out) const;
+  /// As `MatMul::load`.
+  void load(ByteSource& in);
+
   /// Of all fields: A's, then B's.
   [[nodiscard]] const std::vector<std::unique_ptr<EmbeddingTable>>& tables() const { return tables_; }
   [[nodiscard]] const std::shared_ptr<Weight>& weight() const { return weight_; }
@@ -86,6 +94,7 @@ class EmbedMatMul {
   [[nodiscard]] Shares backward_at_a(const EmbedPass& pass);
   [[nodiscard]] Shares backward_at_b(const EmbedPass& pass, const Derivative& derivative);
   [[nodiscard]] ShareMatrix finished(const ShareMatrix& raw, const Derivative& derivative) const;
+  [[nodiscard]] StateOrigin::Clock clock() const;
   void table_gradients(const EmbedPass& pass, const ShareMatrix& derivative, EmbedGradients& gradients);
 
   Session& session_;
@@ -102,6 +111,7 @@ class EmbedMatMul {
   ReceivedOperand received_;
   SentOperand sent_transposed_;
   ReceivedOperand received_transposed_;
+  StateOrigin origin_;
 };
 
 }  // namespace blindfl::protocol

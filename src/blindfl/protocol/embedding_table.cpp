@@ -167,4 +167,31 @@ std::optional<ShareMatrix> EmbeddingTable::receive_gradient(std::size_t rows) {
                  params_->spec().gradient_scale);
 }
 
+void EmbeddingTable::add_state_settings(const std::string& prefix, Settings& settings) const {
+  if (holder_) settings.add(prefix + ".key", holder_->key_id());
+  if (owner_) settings.add(prefix + ".key", owner_->key_id());
+}
+
+std::uint64_t EmbeddingTable::changes() const {
+  if (holder_) return holder_->steps();
+  return owner_ ? owner_->steps() : weight_->version;
+}
+
+void EmbeddingTable::save(ByteSink& out) const {
+  write_weight(out, *weight_);
+  if (holder_) holder_->save(out, session_.pool());
+  if (owner_) owner_->save(out);
+}
+
+void EmbeddingTable::load(ByteSource& in) {
+  SavedWeight saved = read_weight(in, *weight_);
+  if (holder_) holder_->load(in, session_.pool());
+  if (owner_) owner_->load(in);
+  weight_->version = saved.version;
+  weight_->piece = std::move(saved.piece);
+  sent_ = {};
+  received_ = {};
+  derivative_.reset();
+}
+
 }  // namespace blindfl::protocol

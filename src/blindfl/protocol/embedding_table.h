@@ -7,6 +7,7 @@
 
 #include "blindfl/protocol/embed_params.h"
 #include "blindfl/protocol/encrypted_update.h"
+#include "blindfl/protocol/layer_state.h"
 #include "blindfl/protocol/operand_versions.h"
 #include "blindfl/protocol/weight.h"
 
@@ -63,6 +64,13 @@ class EmbeddingTable {
   void receive_derivative(const IntMatrix& x, const ShareMatrix& derivative);
   [[nodiscard]] std::uint64_t gradient_bytes(std::size_t rows);
   [[nodiscard]] std::optional<ShareMatrix> send_gradient(const IntMatrix& x, const ShareMatrix& derivative);
+
+  /// Part of the layer's state: see `EmbedMatMul::save` and `EmbedMatMul::load`.
+  void add_state_settings(const std::string& prefix, Settings& settings) const;
+  /// Counts changes, at both parties alike.
+  [[nodiscard]] std::uint64_t changes() const;
+  void save(ByteSink& out) const;
+  void load(ByteSource& in);
 
   /// With updates under encryption: at the party that has the field, and at the other. Null elsewhere.
   [[nodiscard]] EncryptedUpdateHolder* holder() { return holder_.get(); }

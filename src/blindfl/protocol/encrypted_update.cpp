@@ -148,6 +148,9 @@ CryptoTensor read_rows(const CryptoTensor& like, ByteSource& in, ThreadPool& poo
   const std::uint64_t count = in.read_u64();
   require<DataError>(count <= m.shape().rows, "the saved state has more rows than the layer");
   const std::size_t groups = m.shape().groups();
+  // Rows take memory before they are read.
+  const std::uint64_t row_bytes = sizeof(std::uint32_t) + groups * m.key().ring().row_bytes();
+  require<DataError>(in.remaining() / row_bytes >= count, "the saved state is cut short");
   std::vector<Limb*> rows;
   for (std::uint64_t i = 0; i < count; ++i) {
     const std::uint32_t row = in.read_u32();
@@ -305,7 +308,6 @@ void EncryptedUpdateHolder::load(ByteSource& in, ThreadPool& pool) {
     CryptoTensor sum = read_rows(sum_, in, pool);
     CryptoTensor current = read_rows(current_, in, pool);
     CryptoTensor previous = read_rows(previous_, in, pool);
-    require<DataError>(in.remaining() == 0, "the saved state has bytes too many");
     sum_ = std::move(sum);
     current_ = std::move(current);
     previous_ = std::move(previous);
@@ -379,7 +381,6 @@ void EncryptedUpdateOwner::load(ByteSource& in) {
     std::size_t steps = 0;
     std::size_t passes = 0;
     read_header(in, kOwnerMark, *params_, key_.public_key().id(), steps, passes);
-    require<DataError>(in.remaining() == 0, "the saved state has bytes too many");
     steps_ = steps;
     passes_ = passes;
     pending_ = 0;

@@ -61,8 +61,11 @@ class EncryptedUpdateHolder final : public WeightUpdate {
 
   /// Writes all that a later run needs to go on, under the same keys.
   void save(ByteSink& out, ThreadPool& pool) const;
-  /// Reads what `save` wrote. Throws DataError if it is not that, or of a layer of another shape, plan or key.
+  /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a layer of
+  /// another shape, plan or key.
   void load(ByteSource& in, ThreadPool& pool);
+  /// Of the key that the weights are encrypted under.
+  [[nodiscard]] const std::string& key_id() const { return peer_.key()->id(); }
 
  private:
   struct Pending {
@@ -108,7 +111,10 @@ class EncryptedUpdateOwner final : public WeightUpdate {
 
   [[nodiscard]] std::size_t steps() const { return steps_; }
   void save(ByteSink& out) const;
+  /// As the holder's.
   void load(ByteSource& in);
+  /// Of this party's key.
+  [[nodiscard]] const std::string& key_id() const { return key_.public_key().id(); }
 
  private:
   /// Value of the derivative times a factor, at a scale.

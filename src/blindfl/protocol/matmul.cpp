@@ -3,6 +3,7 @@
 #include <numbers>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -261,6 +262,72 @@ MatMulGradients MatMul::backward_encrypted(const IntMatrix& x, const Derivative&
   owner_->send_derivative(session_, layer_, derivative);
   if (rows_) rows_->add_gradient(x, derivative);
   return {};
+}
+
+Settings MatMul::state_settings() const {
+  Settings settings;
+  settings.add("state", "MatMul").add("party", session_.party() == Party::kA ? "A" : "B").add(params_.settings());
+  if (holder_) settings.add("key", holder_->key_id());
+  if (owner_) settings.add("key", owner_->key_id());
+  return settings;
+}
+
+// What both parties can count alike.
+StateOrigin::Clock MatMul::clock() const {
+  StateOrigin::Clock clock{weight_a_->version, weight_b_->version};
+  if (holder_) clock.push_back(holder_->steps());
+  if (owner_) clock.push_back(owner_->steps());
+  return clock;
+}
+
+void MatMul::save(ByteSink& out) const {
+  write_state_header(out, state_settings());
+  origin_.save(out, session_, clock());
+  write_weight(out, *weight_a_);
+  if (rows_) {
+    out.write_u64(weight_b_->version);
+    rows_->save(out);  // with the piece
+  } else {
+    write_weight(out, *weight_b_);
+  }
+  if (holder_) holder_->save(out, session_.pool());
+  if (owner_) owner_->save(out);
+}
+
+// With updates under encryption V_B never changes, and its product was planned for what is drawn.
+void MatMul::check_drawn(const ShareMatrix& piece) {
+  if (!params_.encrypted() || session_.party() != Party::kA || params_.in(Party::kB) == 0) return;
+  try {
+    he::check_right(forward_plan(Party::kB, params_.spec().batch), piece);
+  } catch (const InvalidArgument&) {
+    fail<DataError>("the saved state of layer '", params_.spec().name, "' is damaged: a piece has too many bits");
+  }
+}
+
+void MatMul::load(ByteSource& in) {
+  const std::string what = "layer '" + params_.spec().name + "'";
+  reading_state([&] {
+    read_state_header(in, what, state_settings());
+    const Bytes origin = StateOrigin::read(in);
+    SavedWeight a = read_weight(in, *weight_a_);
+    SavedWeight b;
+    if (rows_) {
+      b.version = read_version(in);
+      rows_->load(in);
+    } else {
+      b = read_weight(in, *weight_b_);
+      check_drawn(b.piece);
+    }
+    if (holder_) holder_->load(in, session_.pool());
+    if (owner_) owner_->load(in);
+    weight_a_->version = a.version;
+    weight_a_->piece = std::move(a.piece);
+    weight_b_->version = b.version;
+    if (!rows_) weight_b_->piece = std::move(b.piece);
+    sent_ = {};
+    received_ = {};
+    origin_.loaded(session_, what, origin, clock());
+  });
 }
 
 }  // namespace blindfl::protocol

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "blindfl/protocol/encrypted_update.h"
+#include "blindfl/protocol/layer_state.h"
 #include "blindfl/protocol/matmul_params.h"
 #include "blindfl/protocol/operand_versions.h"
 #include "blindfl/protocol/output.h"
@@ -56,6 +57,18 @@ class MatMul {
   [[nodiscard]] EncryptedUpdateOwner* owner() { return owner_.get(); }
   [[nodiscard]] RowUpdate* row_update() { return rows_.get(); }
 
+  /// What saved state must fit: settings, party, and the key that weights are encrypted under.
+  [[nodiscard]] Settings state_settings() const;
+  /// Writes all of this party's state: pieces, encrypted weights, momentum that the layer itself keeps.
+  /// Throws InvalidArgument between a backward pass and its step if the layer updates its weights itself.
+  void save(ByteSink& out) const;
+  /// Reads what `save` wrote, and no further, in a session with the same keys if weights are encrypted
+  /// (`SessionOptions::saved_keys`). Both parties call it at the same point. What was sent before is sent again.
+  /// Cost: one message of 32 bytes; the next pass throws ConfigError if the peer loaded another moment's state.
+  /// Throws DataError if it is not that, saying which settings differ: nothing has changed then. Or if it is damaged
+  /// further on: then the layer may have changed in part, and must be loaded again or thrown away.
+  void load(ByteSource& in);
+
   [[nodiscard]] Weight& weight(Party features_of) { return *shared_weight(features_of); }
   [[nodiscard]] const std::shared_ptr<Weight>& shared_weight(Party features_of) const {
     return features_of == Party::kA ? weight_a_ : weight_b_;
@@ -86,6 +99,8 @@ class MatMul {
   }
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, SeededRandom& random) const;
   [[nodiscard]] ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const;
+  [[nodiscard]] StateOrigin::Clock clock() const;
+  void check_drawn(const ShareMatrix& piece);
 
   Session& session_;
   MatMulParams params_;
@@ -102,6 +117,7 @@ class MatMul {
   std::shared_ptr<EncryptedUpdateHolder> holder_;
   std::shared_ptr<EncryptedUpdateOwner> owner_;
   std::shared_ptr<RowUpdate> rows_;
+  StateOrigin origin_;
 };
 
 /// Local step: a party's share of Z from its own products. `multiplied` is what it kept as multiplier, `opened` what it

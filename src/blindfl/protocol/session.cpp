@@ -10,6 +10,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/protocol/saved_keys.h"
 
 namespace blindfl::protocol {
 
@@ -63,7 +64,7 @@ Session::Session(Party party, net::Channel& channel, const std::vector<const he:
       weight_seed_(options.weight_seed ? *options.weight_seed : random_.next_u64()),
       exceptions_at_start_(std::uncaught_exceptions()) {
   try {
-    open(schemes);
+    open(schemes, options);
   } catch (...) {
     channel_.close();
     throw;
@@ -72,7 +73,7 @@ Session::Session(Party party, net::Channel& channel, const std::vector<const he:
   channel_.when_idle([this] { return prepare(); });
 }
 
-void Session::open(const std::vector<const he::Scheme*>& schemes) {
+void Session::open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options) {
   require<InvalidArgument>(!schemes.empty(), "a session needs at least one scheme");
   keys_.reserve(schemes.size());
   for (const he::Scheme* scheme : schemes) {
@@ -83,6 +84,8 @@ void Session::open(const std::vector<const he::Scheme*>& schemes) {
     }
     keys_.push_back({*scheme, nullptr, nullptr});
   }
+  unused_keys_.resize(schemes.size());
+  if (options.saved_keys) unused_keys_ = read_keys(*options.saved_keys, schemes);
   greet();
   exchange_keys(0);
 }
@@ -132,12 +135,21 @@ const SchemeKeys& Session::keys(std::string_view scheme_name) {
 void Session::exchange_keys(std::size_t index) {
   SchemeKeys& keys = keys_[index];
   const net::Message message{net::Step::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
-  auto owner = keys.scheme.generate_keys(random_);
+  auto owner = unused_keys_[index] ? std::move(unused_keys_[index]) : keys.scheme.generate_keys(random_);
   Bytes theirs;
   exchange(
       message.size, [&] { channel_.send(message, owner->public_key()); }, [&] { theirs = channel_.receive(message); });
   keys.peer = keys.scheme.multiplier(theirs);
   keys.owner = std::move(owner);
+}
+
+void Session::save_keys(ByteSink& out) const {
+  std::vector<OwnKeys> all;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const he::KeyOwner* own = keys_[i].owner ? keys_[i].owner.get() : unused_keys_[i].get();
+    if (own != nullptr && own->can_be_saved()) all.push_back({&keys_[i].scheme, own});
+  }
+  write_keys(out, all);
 }
 
 // A piece of work for one scheme at a time, so that none of them starves.

@@ -14,6 +14,7 @@
 
 #include "blindfl/base/party.h"
 #include "blindfl/base/random.h"
+#include "blindfl/base/secret.h"
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
@@ -32,6 +33,9 @@ struct SessionOptions {
   /// For the initial weights that this party draws. Never the same at both: a seed that both know tells each what the
   /// other holds. Without one: fresh randomness.
   std::optional<std::uint64_t> weight_seed = std::nullopt;
+  /// What `Session::save_keys` wrote in an earlier session: these keys are used instead of fresh ones. For the state of
+  /// layers whose weights are encrypted, which only they can open.
+  std::shared_ptr<const SecretVector<std::byte>> saved_keys = nullptr;
 };
 
 /// What products under one scheme need.
@@ -47,7 +51,8 @@ class Session {
   /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
   /// outlive the session. A session that ends by an exception closes the channel, so that the peer does not wait.
   /// Throws ProtocolError if what the peer sends is not a public key of this scheme; ConfigError, saying which, if it
-  /// has another version, another scheme or the same role.
+  /// has another version, another scheme or the same role; DataError, before anything is sent, if saved keys are
+  /// damaged or of other parameters.
   Session(Party party, net::Channel& channel, const he::Scheme& scheme, const SessionOptions& options = {})
       : Session(party, channel, std::vector<const he::Scheme*>{&scheme}, options) {}
   /// The same with several schemes, from which layers choose; the first is the default. Both parties must pass the same
@@ -83,6 +88,9 @@ class Session {
   [[nodiscard]] const he::KeyOwner& key_owner() const { return *keys().owner; }
   /// Computes under the peer's public key of the default scheme.
   [[nodiscard]] const he::Multiplier& peer_multiplier() const { return *keys().peer; }
+  /// Writes this party's own secret keys, of all schemes whose keys it has and that can be saved
+  /// (`KeyOwner::can_be_saved`): for its own files, which only it may read. The others are made afresh each time.
+  void save_keys(ByteSink& out) const;
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
 
@@ -136,6 +144,8 @@ class Session {
   ThreadPool pool_;
   /// One for each scheme, in their order: references to them stay valid. Those without keys were not used yet.
   std::vector<SchemeKeys> keys_;
+  /// Saved ones, of schemes that were not used yet; for each scheme, in their order.
+  std::vector<std::unique_ptr<he::KeyOwner>> unused_keys_;
   std::uint64_t weight_seed_;
   std::uint32_t next_layer_ = 0;
   std::uint32_t next_agreement_ = 0;
@@ -146,7 +156,7 @@ class Session {
   };
   [[nodiscard]] std::size_t index_of(std::string_view scheme_name) const;
   [[nodiscard]] Settings scheme_settings() const;
-  void open(const std::vector<const he::Scheme*>& schemes);
+  void open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options);
   void greet();
   void exchange_keys(std::size_t index);
   bool prepare();

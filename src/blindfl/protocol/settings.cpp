@@ -26,6 +26,12 @@ Settings& Settings::add(const Settings& more) {
   return *this;
 }
 
+Settings& Settings::add(std::string_view prefix, const Settings& more) {
+  const std::string before = printable(prefix);
+  for (const auto& [name, value] : more.all_) all_.emplace_back(before + name, value);
+  return *this;
+}
+
 std::string Settings::text() const {
   std::string text;
   for (const auto& [name, value] : all_) text.append(name).append(": ").append(value).append("\n");

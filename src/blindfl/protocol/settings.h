@@ -26,6 +26,8 @@ class Settings {
   Settings& add(std::string_view name, bool value) { return add(name, value ? "yes" : "no"); }
 
   Settings& add(const Settings& more);
+  /// All of `more`, each name behind that prefix.
+  Settings& add(std::string_view prefix, const Settings& more);
 
   /// One line for each, `name: value`.
   [[nodiscard]] std::string text() const;

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
+#include "blindfl/base/secret.h"
 #include "blindfl/he/paillier/crypto_tensor.h"
 #include "blindfl/he/paillier/masked_reply.h"
 #include "blindfl/he/paillier/paillier_plan.h"
@@ -17,7 +19,9 @@ std::unique_ptr<KeyOwner> PaillierScheme::generate_keys(Random& random) const {
   return std::make_unique<paillier::PaillierKeyOwner>(paillier::SecretKey::generate(params_, kernels_, random));
 }
 
-std::unique_ptr<KeyOwner> PaillierScheme::restore_keys(ByteView saved) const {
+std::unique_ptr<KeyOwner> PaillierScheme::load_keys(ByteSource& in) const {
+  SecretVector<std::byte> saved(paillier::SecretKey::saved_bytes(params_));
+  reading_state([&] { in.read(saved); });
   return std::make_unique<paillier::PaillierKeyOwner>(paillier::SecretKey::restore(params_, kernels_, saved));
 }
 

@@ -30,8 +30,7 @@ class PaillierScheme final : public Scheme {
   [[nodiscard]] std::uint64_t public_key_bytes() const override { return paillier::PublicKey::bytes(params_); }
   [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
   [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
-  /// Keys that were saved with `SecretKey::save`. Throws DataError if they are damaged or of other parameters.
-  [[nodiscard]] std::unique_ptr<KeyOwner> restore_keys(ByteView saved) const;
+  [[nodiscard]] std::unique_ptr<KeyOwner> load_keys(ByteSource& in) const override;
 
  private:
   [[nodiscard]] std::shared_ptr<const Plan> do_plan(const ProductSpec& spec) const override;
@@ -48,6 +47,8 @@ class PaillierKeyOwner final : public KeyOwner {
 
   [[nodiscard]] Bytes public_key() const override { return key_.public_key().encoded(); }
   [[nodiscard]] const SecretKey& secret_key() const { return key_; }
+  [[nodiscard]] bool can_be_saved() const override { return true; }
+  void save(ByteSink& out) const override { out.write(key_.save()); }
 
  private:
   void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,

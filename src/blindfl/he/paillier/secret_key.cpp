@@ -102,7 +102,7 @@ SecretKey SecretKey::generate(const Params& params, std::string_view kernels, Ra
 
 SecretVector<std::byte> SecretKey::save() const {
   const std::size_t half = public_->params().key_bytes() / 2;
-  SecretVector<std::byte> saved(2 * half + public_->encoded().size());
+  SecretVector<std::byte> saved(saved_bytes(public_->params()));
   p_.prime().to_bytes(std::span(saved).first(half));
   q_.prime().to_bytes(std::span(saved).subspan(half, half));
   std::copy(public_->encoded().begin(), public_->encoded().end(),
@@ -112,7 +112,7 @@ SecretVector<std::byte> SecretKey::save() const {
 
 SecretKey SecretKey::restore(const Params& params, std::string_view kernels, ByteView saved) {
   const std::size_t half = params.key_bytes() / 2;
-  require<DataError>(saved.size() == 2 * half + PublicKey::bytes(params),
+  require<DataError>(saved.size() == saved_bytes(params),
                      "the saved Paillier key has the wrong size: it is damaged, or of another key size");
   const auto p = BigInt::from_bytes(saved.first(half));
   const auto q = BigInt::from_bytes(saved.subspan(half, half));

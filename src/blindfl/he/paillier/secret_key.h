@@ -43,6 +43,10 @@ class SecretKey {
   static SecretKey restore(const Params& params, std::string_view kernels, ByteView saved);
   /// For this party's own files, which only it may read.
   [[nodiscard]] SecretVector<std::byte> save() const;
+  /// Of what `save` returns.
+  [[nodiscard]] static std::size_t saved_bytes(const Params& params) {
+    return params.key_bytes() + PublicKey::bytes(params);
+  }
 
   [[nodiscard]] const PublicKey& public_key() const { return *public_; }
   [[nodiscard]] const std::shared_ptr<const PublicKey>& shared_public_key() const { return public_; }
