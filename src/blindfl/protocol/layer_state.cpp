@@ -33,8 +33,7 @@ void read_state_header(ByteSource& in, std::string_view what, const Settings& se
   std::string text(size, '\0');
   in.read(std::as_writable_bytes(std::span(text)));
   if (text == settings.text()) return;
-  const std::string differences =
-      Settings::differences(settings, Settings::parse(text), "here", "in the saved state");
+  const std::string differences = Settings::differences(settings, Settings::parse(text), "here", "in the saved state");
   fail<DataError>("the saved state is not that of ", what, ": ",
                   differences.empty() ? "its settings are damaged" : differences,
                   ". Load it into what was made with the same settings and keys");
@@ -79,7 +78,8 @@ SavedWeight read_weight(ByteSource& in, const Weight& like) {
 
 std::uint64_t read_version(ByteSource& in) {
   const std::uint64_t version = in.read_u64();
-  require<DataError>(version >= 1 && version >> 63 == 0, "the saved state is damaged: it counts changes that cannot be");
+  require<DataError>(version >= 1 && version >> 63 == 0,
+                     "the saved state is damaged: it counts changes that cannot be");
   return version;
 }
 

@@ -68,23 +68,23 @@ data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_
   return batch;
 }
 
-AlignedRows AlignedRows::select(std::span<const std::uint32_t> places) const {
-  protocol::Alignment chosen;
-  chosen.rows.reserve(places.size());
-  chosen.real.reserve(places.size());
-  for (const std::uint32_t place : places) {
-    chosen.rows.push_back(alignment_.rows.at(place));
-    chosen.real.push_back(alignment_.real.at(place));
-  }
-  return {rows_, std::move(chosen)};
-}
-
 std::vector<double> AlignedRows::in_order(const std::vector<double>& values) const {
   std::vector<double> ordered(alignment_.size());
   for (std::size_t i = 0; i < ordered.size(); ++i) {
     ordered[i] = alignment_.real[i] ? values.at(alignment_.rows[i]) : std::numeric_limits<double>::quiet_NaN();
   }
   return ordered;
+}
+
+protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places) {
+  protocol::Alignment chosen;
+  chosen.rows.reserve(places.size());
+  chosen.real.reserve(places.size());
+  for (const std::uint32_t place : places) {
+    chosen.rows.push_back(all.rows.at(place));
+    chosen.real.push_back(all.real.at(place));
+  }
+  return chosen;
 }
 
 protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,

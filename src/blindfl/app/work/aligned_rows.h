@@ -23,8 +23,6 @@ class AlignedRows final : public data::RowSource {
   [[nodiscard]] std::size_t rows() const override { return alignment_.size(); }
   [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
 
-  /// Those at the given places, in that order.
-  [[nodiscard]] AlignedRows select(std::span<const std::uint32_t> places) const;
   [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
   /// What is given for each row of the source, in the order of the alignment; NaN where the row stands in for another.
   [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
@@ -33,6 +31,9 @@ class AlignedRows final : public data::RowSource {
   const data::RowSource& rows_;
   protocol::Alignment alignment_;
 };
+
+/// Some places of an alignment, in the given order.
+[[nodiscard]] protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places);
 
 /// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are.
 /// Throws DataError if the parties have nothing in common, or an id occurs twice; ConfigError if the rows are said to

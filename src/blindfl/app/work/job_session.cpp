@@ -36,8 +36,8 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
   channel_ = std::make_unique<net::TimedChannel>(*link_);
   const Party party = party_of(job.own.party);
   if (options.ledger) {
-    channel_->write_ledger(
-        std::make_unique<net::Ledger>(*options.ledger, net::LedgerHead{.party = party == Party::kA ? "A" : "B"}));
+    channel_->write_ledger(std::make_unique<net::Ledger>(
+        *options.ledger, net::LedgerHead{.party = party == Party::kA ? "A" : "B", .session = {}}));
   }
   meet(job, out);
 

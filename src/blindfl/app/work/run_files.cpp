@@ -5,7 +5,7 @@
 #include <set>
 
 #include "blindfl/app/job/reader.h"
-#include "blindfl/app/job/yaml.h"
+#include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/base/checked_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"

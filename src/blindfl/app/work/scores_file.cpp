@@ -18,20 +18,26 @@ std::string digits(float value) {
 
 std::string header(const JobModel& model, bool has_ids, const std::vector<std::string>& classes) {
   std::string line = has_ids ? "id" : "row";
-  if (model.family != nn::Family::kMultinomial) return line + ",score\n";
+  if (model.family != nn::Family::kMultinomial) return line.append(",score\n");
   for (std::size_t i = 0; i < model.outputs; ++i) {
-    line += "," + csv_cell("score_" + (i < classes.size() ? classes[i] : std::to_string(i)));
+    std::string name = "score_";
+    name.append(i < classes.size() ? classes[i] : std::to_string(i));
+    line.append(",").append(csv_cell(name));
   }
-  return line + "\n";
+  return line.append("\n");
 }
 
 }  // namespace
 
 std::string csv_cell(std::string_view text) {
   if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string quoted = "\"";
-  for (const char c : text) quoted.append(c == '"' ? 2 : 1, c);
-  return quoted += '"';
+  std::string quoted(1, '"');
+  for (const char c : text) {
+    if (c == '"') quoted.push_back('"');
+    quoted.push_back(c);
+  }
+  quoted.push_back('"');
+  return quoted;
 }
 
 void write_scores(const std::filesystem::path& path, const JobModel& model, const torch::Tensor& scores,

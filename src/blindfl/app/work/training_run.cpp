@@ -210,11 +210,12 @@ void TrainingRun::make_parts() {
   theirs_ = exchange_shapes(session, mine);
   out_ << "the peer has " << words_of(theirs_) << "\n";
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
-  const AlignedRows all(*train_rows_.rows, alignment_.train);
   const job::Training& training = job_.shared.training;
-  const Split split = split_rows(all.rows(), layers_->training_rows, training.order_seed);
-  training_.emplace(all.select(split.training));
-  if (!split.validation.empty()) validation_.emplace(all.select(split.validation));
+  const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
+  training_.emplace(*train_rows_.rows, select_places(alignment_.train, split.training));
+  if (!split.validation.empty()) {
+    validation_.emplace(*train_rows_.rows, select_places(alignment_.train, split.validation));
+  }
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
