@@ -87,5 +87,21 @@ TEST(DiskFile, KnowsWhetherOthersMayUseIt) {
   }
 }
 
+TEST(DiskFile, MayHaveNoName) {
+  const ScratchFolder folder;
+  DiskFile file = DiskFile::create_unnamed(folder.path());
+  EXPECT_EQ(folder.count(), 0);
+  EXPECT_TRUE(file.is_private());
+  file.write(as_bytes("abcdef"));
+  Bytes piece(3);
+  file.read_at(2, piece);
+  EXPECT_EQ(piece, (Bytes{std::byte{'c'}, std::byte{'d'}, std::byte{'e'}}));
+  EXPECT_THROW(file.read_at(4, piece), DataError) << "too short";
+  file.write(as_bytes("g"));
+  file.read_at(4, piece);
+  EXPECT_EQ(piece.back(), std::byte{'g'}) << "reading elsewhere does not move the writer";
+  EXPECT_THROW((void)DiskFile::create_unnamed(folder / "nowhere"), ConfigError);
+}
+
 }  // namespace
 }  // namespace blindfl

@@ -222,5 +222,28 @@ TEST(LibsvmFields, ReadsCriteo) {
   }
 }
 
+TEST(LibsvmReader, GivesTheFileInTablesThatAreNoLarger) {
+  const ScratchFile file("1 1:5\n\n-1 3:1 4:2\n0\n2 7:1\n");
+  LibsvmReader reader(file.path());
+  const auto first = reader.next({.rows = 2, .entries = 100});
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ(first->rows(), 2U);
+  EXPECT_EQ(first->cols(), 4U) << "as many as were seen";
+  EXPECT_EQ(reader.where(1), file.path().string() + ": line 3");
+  const auto second = reader.next({.rows = 9, .entries = 1});
+  ASSERT_TRUE(second.has_value());
+  EXPECT_EQ(second->labels(), (std::vector<double>{0, 2}));
+  EXPECT_EQ(second->cols(), 7U);
+  EXPECT_FALSE(reader.next({.rows = 9, .entries = 1}).has_value());
+}
+
+TEST(LibsvmReader, EndsATableAfterTheRowThatFillsIt) {
+  const ScratchFile file("1 1:5 2:5\n1 1:5 2:5\n1 1:5 2:5\n");
+  LibsvmReader reader(file.path(), {.cols = 9});
+  EXPECT_EQ(reader.next({.rows = 9, .entries = 3})->rows(), 2U);
+  EXPECT_EQ(reader.next({.rows = 9, .entries = 3})->rows(), 1U);
+  EXPECT_THROW((void)reader.next({.rows = 0, .entries = 3}), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace blindfl::data

@@ -238,5 +238,31 @@ TEST(NumericScaling, ScalesCriteosTestRowsByItsTrainingRows) {
   for (std::size_t c = 0; c < 13; ++c) EXPECT_NEAR(mean(column_of(table, c)), 0, 0.2);
 }
 
+TEST(ScalingFit, SeesRowsInPieces) {
+  const std::vector<NumericColumn> whole = {{.name = "x", .values = {1, kNan, 5, 9, -3}},
+                                            {.name = "y", .values = {0, 1, 1e6, 7, 7}}};
+  const std::vector<ScalingOptions> options = {{}, {.log = true, .clip = 3}};
+  ScalingFit seen({"x", "y"}, options);
+  seen.add(std::vector<NumericColumn>{{.name = "x", .values = {1, kNan}}, {.name = "y", .values = {0, 1}}});
+  seen.add(std::vector<NumericColumn>{{.name = "x", .values = {5, 9, -3}}, {.name = "y", .values = {1e6, 7, 7}}});
+  EXPECT_EQ(saved(NumericScaling::fit(seen)), saved(NumericScaling::fit(whole, options))) << "bit for bit";
+}
+
+TEST(ScalingFit, RefusesOtherColumnsAndCountsRowsThroughPieces) {
+  const std::vector<ScalingOptions> options = {{.missing = Missing::kError}};
+  ScalingFit seen({"x"}, options);
+  EXPECT_THROW(seen.add(std::vector<NumericColumn>{{.name = "y", .values = {1}}}), InvalidArgument);
+  EXPECT_THROW(seen.add({}), InvalidArgument);
+  seen.add(std::vector<NumericColumn>{{.name = "x", .values = {1, 2}}});
+  const std::string message = message_of<DataError>([&] {
+    seen.add(std::vector<NumericColumn>{{.name = "x", .values = {1, kNan}}});
+  });
+  EXPECT_EQ(message, "column 'x': row 3 has no number, and missing ones are not allowed here");
+}
+
+TEST(NumericScaling, LeavesAloneWhatIsNeitherStandardisedNorClipped) {
+  EXPECT_EQ(scaled({5, 5}, {5, 7}, {.standardise = false, .clip = kInfinity}), (std::vector<double>{5, 7}));
+}
+
 }  // namespace
 }  // namespace blindfl::data

@@ -227,5 +227,19 @@ TEST(Vocabulary, EncodesAvazu) {
   }
 }
 
+TEST(CategoryCounts, AddUpOverPieces) {
+  CategoryCounts counts;
+  counts.add(column_of({"red", "blue", "?"}));
+  counts.add(column_of({"green", "blue", "green", "green"}));
+  const Vocabulary whole = Vocabulary::fit(column_of({"red", "blue", "?", "green", "blue", "green", "green"}));
+  EXPECT_EQ(saved(Vocabulary::fit(counts)), saved(whole)) << "bit for bit";
+  EXPECT_EQ(Vocabulary::fit(counts, {.min_count = 2, .most = 1}).size(), 2U);
+}
+
+TEST(CategoryCounts, RefuseTextsThatAreNoCategories) {
+  CategoryCounts counts;
+  EXPECT_THROW(counts.add(column_of({std::string(Vocabulary::kMaxNameBytes + 1, 'x')})), DataError);
+}
+
 }  // namespace
 }  // namespace blindfl::data

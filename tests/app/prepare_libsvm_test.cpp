@@ -1,0 +1,168 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/prepare/file_format.h"
+#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/base/error.h"
+#include "prepare_jobs.h"
+#include "testing/batches.h"
+#include "testing/compressed.h"
+#include "testing/real_data.h"
+#include "testing/scratch_folder.h"
+#include "testing/thrown.h"
+
+namespace blindfl::app {
+namespace {
+
+using blindfl::testing::all_rows;
+using blindfl::testing::expect_same;
+using blindfl::testing::message_of;
+using blindfl::testing::ScratchFolder;
+using job::FileFormat;
+using job::ModelKind;
+using testing::libsvm_job;
+using testing::loaded;
+using testing::numbers_of;
+using testing::saved;
+using testing::train_rows;
+
+constexpr std::string_view kText = "-1 1:0.5 9:2\n+1 3:1\n-1 20:1 21:1 22:1\n";
+
+TEST(PreparationOfLibsvm, TakesFeaturesAsTheyAre) {
+  const ScratchFolder folder;
+  const job::Job job = libsvm_job(folder.write("train.libsvm", kText));
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 22U);
+  EXPECT_EQ(preparation.shape().nonzeros, 4U) << "3 in one row, and room for one more";
+  EXPECT_EQ(preparation.classes(), (std::vector<std::string>{"-1", "1"}));
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+  EXPECT_EQ(rows.labels, (std::vector<double>{0, 1, 0}));
+  const data::Batch batch = all_rows(*rows.rows);
+  EXPECT_EQ(batch.features.kind(), IntMatrix::Kind::kCsr);
+  EXPECT_EQ(batch.features.stored(), 6U);
+  EXPECT_EQ(numbers_of(rows)[0][8], 2);
+}
+
+TEST(PreparationOfLibsvm, IsDenseIfMostValuesAreThere) {
+  const ScratchFolder folder;
+  const Preparation preparation = Preparation::fit(libsvm_job(folder.write("x.svm", "0 1:1 2:2\n1 1:3 2:4\n")));
+  EXPECT_EQ(preparation.shape().nonzeros, 0U);
+  EXPECT_EQ(all_rows(*preparation.read(folder / "x.svm", Labels::kNone, folder.path()).rows).features.kind(),
+            IntMatrix::Kind::kDense);
+}
+
+TEST(PreparationOfLibsvm, IgnoresLabelsAtA) {
+  const ScratchFolder folder;
+  job::Job job = libsvm_job(folder.write("x.svm", "0 1:1\n0 9:4\n"));
+  job.own.party = job::PartyName::kA;
+  EXPECT_TRUE(train_rows(job, folder).labels.empty());
+  EXPECT_TRUE(Preparation::fit(job).classes().empty());
+}
+
+TEST(PreparationOfLibsvm, CountsAsTheJobSays) {
+  const ScratchFolder folder;
+  job::Job job = libsvm_job(folder.write("x.svm", "0 0:1\n1 4:4\n"));
+  job.own.data.libsvm = {.features = 100, .first_index = 0};
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 100U);
+  const auto later = folder.write("later.svm", "0 99:1\n");
+  EXPECT_EQ(numbers_of(preparation.read(later, Labels::kNone, folder.path()))[0][99], 1);
+}
+
+TEST(PreparationOfLibsvm, LeavesRoomForFullerRows) {
+  EXPECT_EQ(LibsvmFeatures::with_room(0, 10), 1U);
+  EXPECT_EQ(LibsvmFeatures::with_room(14, 123), 18U);
+  EXPECT_EQ(LibsvmFeatures::with_room(100, 1000), 128U);
+  EXPECT_EQ(LibsvmFeatures::with_room(101, 10'000), 128U) << "several numbers have the same";
+  EXPECT_EQ(LibsvmFeatures::with_room(100, 110), 110U);
+}
+
+TEST(PreparationOfLibsvm, SaysWhichRowIsTooFull) {
+  const ScratchFolder folder;
+  const Preparation preparation = Preparation::fit(libsvm_job(folder.write("x.svm", kText)));
+  const auto later = folder.write("later.svm", "1 1:1\n\n1 1:1 2:1 3:1 4:1 5:0\n1 1:1 2:1 3:1 4:1 5:1\n");
+  const std::string message =
+      message_of<DataError>([&] { (void)preparation.read(later, Labels::kNone, folder.path()); });
+  EXPECT_NE(message.find("later.svm: line 4: more than 4 values"), std::string::npos) << message;
+}
+
+TEST(PreparationOfLibsvm, SaysWhichValueIsOutOfRange) {
+  const ScratchFolder folder;
+  job::Job job = libsvm_job(folder.write("x.svm", "0 1:1\n1 7:123.5\n"));
+  const std::string message = message_of<DataError>([&] { (void)train_rows(job, folder); });
+  EXPECT_NE(message.find("x.svm: line 2: index 7: beyond private.data.numeric.largest"), std::string::npos) << message;
+  EXPECT_EQ(message.find("123"), std::string::npos);
+  job.own.data.numeric.clip = true;
+  EXPECT_EQ(numbers_of(train_rows(job, folder))[1][6], 16);
+}
+
+TEST(PreparationOfLibsvm, TakesOneForeignLabelInAllRowsForNone) {
+  const ScratchFolder folder;
+  const Preparation preparation = Preparation::fit(libsvm_job(folder.write("x.svm", kText)));
+  const auto unlabelled = folder.write("score.svm", "0 1:1\n0 2:1\n");
+  EXPECT_TRUE(preparation.read(unlabelled, Labels::kIfThere, folder.path()).labels.empty());
+  EXPECT_THROW((void)preparation.read(unlabelled, Labels::kNeeded, folder.path()), DataError);
+  const auto mixed = folder.write("mixed.svm", "0 1:1\n1 2:1\n");
+  EXPECT_THROW((void)preparation.read(mixed, Labels::kIfThere, folder.path()), DataError);
+  const auto late = folder.write("late.svm", "1 1:1\n\n0 2:1\n");
+  const std::string message =
+      message_of<DataError>([&] { (void)preparation.read(late, Labels::kIfThere, folder.path()); });
+  EXPECT_NE(message.find("late.svm: line 3: the label is none of those"), std::string::npos) << message;
+}
+
+TEST(PreparationOfLibsvm, IsTheSameAfterSavingAndLoadingAndFromAFile) {
+  const ScratchFolder folder;
+  const job::Job job = libsvm_job(folder.write("x.svm.gz", blindfl::testing::gzip(kText)));
+  const Preparation preparation = Preparation::fit(job);
+  Preparation again = loaded(saved(preparation));
+  EXPECT_EQ(saved(again), saved(preparation));
+  again.set_row_memory(0);
+  expect_same(*again.read(*job.own.data.train, Labels::kNeeded, folder.path()).rows,
+              *preparation.read(*job.own.data.train, Labels::kNeeded, folder.path()).rows);
+}
+
+TEST(PreparationOfLibsvm, NeedsAlignedRowsAndNoNames) {
+  const ScratchFolder folder;
+  job::Job job = libsvm_job(folder.write("x.svm", kText));
+  job.shared.alignment.mode = job::AlignmentMode::kIntersection;
+  EXPECT_THROW((void)Preparation::fit(job), ConfigError);
+  job.shared.alignment.mode = job::AlignmentMode::kAligned;
+  job.own.data.label_column = "y";
+  EXPECT_THROW((void)Preparation::fit(job), ConfigError);
+}
+
+TEST(FileFormat, IsSeenByNameOrContent) {
+  const ScratchFolder folder;
+  const job::Data data;
+  EXPECT_EQ(format_of(folder.write("a.csv", "1 2:3"), data), FileFormat::kCsv);
+  EXPECT_EQ(format_of(folder.write("a.svm.xz", "a,b"), data), FileFormat::kLibsvm);
+  EXPECT_EQ(format_of(folder.write("a", "# made by hand\n\n+1 2:3 5:7 # first\n"), data), FileFormat::kLibsvm);
+  EXPECT_EQ(format_of(folder.write("b.txt", "x,y\n1,2\n"), data), FileFormat::kCsv);
+  EXPECT_EQ(format_of(folder.write("c.txt", "1,2\n"), data), FileFormat::kCsv);
+  EXPECT_EQ(format_of(folder.write("d.txt", "12:30 13:45\n"), data), FileFormat::kCsv);
+  EXPECT_EQ(format_of(folder.write("e.txt", ""), data), FileFormat::kCsv);
+  EXPECT_EQ(format_of(folder.write("f", blindfl::testing::zstd("1 2:3\n")), data), FileFormat::kLibsvm);
+  job::Data named;
+  named.label_column = "y";
+  EXPECT_EQ(format_of(folder / "a", named), FileFormat::kCsv) << "LIBSVM files have no names";
+}
+
+TEST(PreparationOfLibsvm, ReadsA9a) {
+  BLINDFL_NEEDS_DATA("a9a.xz");
+  BLINDFL_NEEDS_DATA("a9a.t.xz");
+  const ScratchFolder scratch;
+  job::Job job = libsvm_job(blindfl::testing::real_data("a9a.xz"));
+  job.own.data.format = FileFormat::kAuto;
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 123U);
+  EXPECT_EQ(preparation.shape().nonzeros, 18U);
+  const PreparedRows test = preparation.read(blindfl::testing::real_data("a9a.t.xz"), Labels::kNeeded, scratch.path());
+  EXPECT_EQ(test.rows->rows(), 16'281U);
+  EXPECT_EQ(std::ranges::count(test.labels, 1.0), 3'846);
+}
+
+}  // namespace
+}  // namespace blindfl::app

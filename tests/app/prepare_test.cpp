@@ -1,0 +1,343 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/app/prepare/encoded_file.h"
+#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/data/row_store.h"
+#include "prepare_jobs.h"
+#include "testing/batches.h"
+#include "testing/compressed.h"
+#include "testing/real_data.h"
+#include "testing/scratch_folder.h"
+
+namespace blindfl::app {
+namespace {
+
+using blindfl::testing::all_rows;
+using blindfl::testing::expect_same;
+using blindfl::testing::ScratchFolder;
+using job::ColumnKind;
+using job::MissingValue;
+using job::ModelKind;
+using job::Transform;
+using testing::job_of_a;
+using testing::job_of_b;
+using testing::loaded;
+using testing::numbers_of;
+using testing::saved;
+using testing::train_rows;
+using Rows = std::vector<std::vector<double>>;
+
+constexpr std::string_view kAllKinds =
+    "id,age,city,tags,note,y\n"
+    "u1,1,Rome,a;b,x,yes\n"
+    "u2,3,Bern,,x,no\n"
+    "u3,5,Rome,b;b;c,x,no\n"
+    "u4,7,?,a,x,yes\n";
+
+std::vector<job::Column> all_kinds() {
+  return {{.name = "age", .kind = ColumnKind::kNumeric, .transform = Transform::kStandardise},
+          {.name = "city", .kind = ColumnKind::kCategorical},
+          {.name = "tags", .kind = ColumnKind::kMulti, .most_per_row = 3, .pooling = job::PoolingKind::kMean},
+          {.name = "note", .kind = ColumnKind::kIgnore}};
+}
+
+job::Job job_of_all_kinds(const ScratchFolder& folder) {
+  job::Job job = job_of_b(folder.write("train.csv", kAllKinds));
+  job.own.data.id_column = "id";
+  job.own.data.columns = all_kinds();
+  return job;
+}
+
+TEST(Preparation, EncodesEachKindOfColumn) {
+  const ScratchFolder folder;
+  const job::Job job = job_of_all_kinds(folder);
+  const Preparation preparation = Preparation::fit(job);
+  const PartyShape& shape = preparation.shape();
+  EXPECT_EQ(shape.numeric, 1U);
+  EXPECT_EQ(shape.nonzeros, 0U);
+  EXPECT_EQ(shape.encoding.scale, 16);
+  EXPECT_EQ(shape.encoding.largest, 16);
+  ASSERT_EQ(shape.fields.size(), 2U);
+  EXPECT_EQ(shape.fields[0].name, "f1");
+  EXPECT_EQ(shape.fields[0].categories, 3U) << "two cities and the unknown";
+  EXPECT_EQ(shape.fields[0].most, 1U);
+  EXPECT_EQ(shape.fields[1].name, "f2");
+  EXPECT_EQ(shape.fields[1].categories, 4U);
+  EXPECT_EQ(shape.fields[1].most, 3U);
+  EXPECT_EQ(shape.fields[1].pooling, Pooling::kMean);
+  EXPECT_EQ(preparation.classes(), (std::vector<std::string>{"no", "yes"}));
+
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+  EXPECT_EQ(rows.ids, (std::vector<std::string>{"u1", "u2", "u3", "u4"}));
+  EXPECT_EQ(rows.labels, (std::vector<double>{1, 0, 0, 1}));
+  const data::Batch batch = all_rows(*rows.rows);
+  EXPECT_EQ(batch.labels, rows.labels);
+  const double step = 1 / std::sqrt(5.0);
+  const Rows numbers = numbers_of(rows);
+  for (std::size_t r = 0; r < 4; ++r) EXPECT_NEAR(numbers[r][0], step * (2.0 * static_cast<double>(r) - 3), 1e-4);
+  // Rome is the most frequent, and what is missing is in row 0.
+  EXPECT_EQ(batch.fields[0].to_dense(), (std::vector<std::int64_t>{0, 1, 0, 0, 0, 1, 0, 1, 0, 1, 0, 0}));
+  // b three times, a twice, c once. Means at 20 fractional bits.
+  constexpr std::int64_t kOne = std::int64_t{1} << 20;
+  EXPECT_EQ(batch.fields[1].to_dense(), (std::vector<std::int64_t>{0, kOne / 2, kOne / 2, 0,            //
+                                                                   kOne, 0, 0, 0,                       //
+                                                                   0, (2 * kOne + 1) / 3, 0, kOne / 3,  //
+                                                                   0, 0, kOne, 0}));
+}
+
+TEST(Preparation, MakesCategoriesBinaryFeatures) {
+  const ScratchFolder folder;
+  job::Job job = job_of_all_kinds(folder);
+  job.shared.model.kind = ModelKind::kLr;
+  job.own.data.numeric.scale = 0;
+  job.own.data.columns = all_kinds();
+  job.own.data.columns[0].transform = Transform::kNone;
+  job.own.data.columns[1].one_hot = true;
+  job.own.data.columns[2].one_hot = true;
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 1U + 3 + 4);
+  EXPECT_TRUE(preparation.shape().fields.empty());
+  EXPECT_EQ(preparation.shape().nonzeros, 0U) << "5 of 8 may be in a row: dense";
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+  EXPECT_EQ(all_rows(*rows.rows).features.kind(), IntMatrix::Kind::kDense);
+  EXPECT_EQ(
+      numbers_of(rows),
+      (Rows{{1, 0, 1, 0, 0, 1, 1, 0}, {3, 0, 0, 1, 1, 0, 0, 0}, {5, 0, 1, 0, 0, 1, 0, 1}, {7, 1, 0, 0, 0, 0, 1, 0}}));
+}
+
+TEST(Preparation, IsSparseWhereMostFeaturesAreZero) {
+  const ScratchFolder folder;
+  std::string text = "x,k,y\n";
+  for (int i = 0; i < 40; ++i)
+    text += std::to_string(i % 3) + "," + std::to_string(i % 20) + "," + (i % 2 ? "1\n" : "0\n");
+  job::Job job = job_of_b(folder.write("train.csv", text), ModelKind::kMlp);
+  job.own.data.columns = {{.name = "k", .kind = ColumnKind::kCategorical, .one_hot = true}};
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 22U);
+  EXPECT_EQ(preparation.shape().nonzeros, 2U) << "whatever a row holds";
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNone, folder.path());
+  const data::Batch batch = all_rows(*rows.rows);
+  EXPECT_EQ(batch.features.kind(), IntMatrix::Kind::kCsr);
+  EXPECT_EQ(batch.features.stored(), 40U + 26) << "zeros are not stored";
+  EXPECT_TRUE(rows.labels.empty());
+  EXPECT_TRUE(batch.labels.empty());
+}
+
+TEST(Preparation, TransformsNumbers) {
+  const ScratchFolder folder;
+  job::Job job = job_of_a(folder.write("train.csv", "n,s,l\n1,10,0\n2,20,1\n3,30,-3\n"));
+  job.own.data.columns = {{.name = "s", .transform = Transform::kStandardise},
+                          {.name = "l", .transform = Transform::kLog}};
+  const Rows numbers = numbers_of(train_rows(job, folder));
+  const double root = std::sqrt(1.5);
+  const Rows expected = {{1, -root, 0}, {2, 0, std::log(2.0)}, {3, root, -std::log(4.0)}};
+  for (std::size_t r = 0; r < 3; ++r) {
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(numbers[r][c], expected[r][c], 1e-4) << r << ' ' << c;
+  }
+}
+
+TEST(Preparation, FillsWhatIsMissing) {
+  const ScratchFolder folder;
+  job::Job job = job_of_a(folder.write("train.csv", "m,z,c,d\n1,1,1,1\n3,3,3,3\nNA,,?,\n"));
+  job.own.data.columns = {{.name = "m", .missing = MissingValue::kMean},
+                          {.name = "z", .missing = MissingValue::kZero},
+                          {.name = "c", .missing = MissingValue::kConstant, .constant = 9},
+                          {.name = "d", .transform = Transform::kStandardise, .missing = MissingValue::kMean}};
+  const Rows numbers = numbers_of(train_rows(job, folder));
+  EXPECT_EQ(numbers[2], (std::vector<double>{2, 0, 9, 0}));
+}
+
+TEST(Preparation, StandardisesLaterFilesWithoutLeavingTheRange) {
+  const ScratchFolder folder;
+  const auto later = folder.write("later.csv", "x\n1e30\n-1e30\n0\n");
+  job::Job job = job_of_a(folder.write("train.csv", "x\n-1\n1\n"));
+  job.own.data.columns = {{.name = "x", .transform = Transform::kStandardise}};
+  EXPECT_EQ(numbers_of(Preparation::fit(job).read(later, Labels::kNone, folder.path())), (Rows{{8}, {-8}, {0}}));
+  job.own.data.numeric.largest = 4;
+  EXPECT_EQ(numbers_of(Preparation::fit(job).read(later, Labels::kNone, folder.path())), (Rows{{4}, {-4}, {0}}));
+}
+
+TEST(Preparation, ClipsIfAsked) {
+  const ScratchFolder folder;
+  job::Job job = job_of_a(folder.write("train.csv", "x\n-100\n16\n"));
+  job.own.data.numeric.clip = true;
+  EXPECT_EQ(numbers_of(train_rows(job, folder)), (Rows{{-16}, {16}}));
+}
+
+TEST(Preparation, LimitsVocabularies) {
+  const ScratchFolder folder;
+  const auto train = folder.write("train.csv", "m,t,h\na,a,a\na,a,b\na,b,c\nb,b,d\nc,c,e\nb,d,f\n");
+  job::Job job = job_of_a(train);
+  job.own.data.default_kind = ColumnKind::kCategorical;
+  job.own.data.columns = {{.name = "m", .vocabulary = {.min_count = 2}},
+                          {.name = "t", .vocabulary = {.most = 3}},
+                          {.name = "h", .vocabulary = {.hash_buckets = 50}}};
+  const auto fields = Preparation::fit(job).shape().fields;
+  ASSERT_EQ(fields.size(), 3U);
+  EXPECT_EQ(fields[0].categories, 3U);
+  EXPECT_EQ(fields[1].categories, 4U);
+  EXPECT_EQ(fields[2].categories, 51U);
+}
+
+TEST(Preparation, ReadsCompressedFiles) {
+  const ScratchFolder folder;
+  const job::Job job = job_of_all_kinds(folder);
+  const Preparation preparation = Preparation::fit(job);
+  const PreparedRows plain = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+  for (const auto& [name, bytes] : {std::pair("a.csv.gz", blindfl::testing::gzip(kAllKinds)),
+                                    std::pair("a.csv.xz", blindfl::testing::xz(kAllKinds)),
+                                    std::pair("a.csv.zst", blindfl::testing::zstd(kAllKinds))}) {
+    job::Job compressed = job;
+    compressed.own.data.train = folder.write(name, bytes);
+    expect_same(*train_rows(compressed, folder).rows, *plain.rows);
+  }
+}
+
+TEST(Preparation, ReadsFilesWithoutAHeader) {
+  const ScratchFolder folder;
+  job::Job job = job_of_b(folder.write("train.tsv", "1\tRome\t0\n2\tBern\t1\n"));
+  job.own.data.delimiter = "tab";
+  job.own.data.header = false;
+  job.own.data.label_column = "3";
+  job.own.data.columns = {{.name = "2", .kind = ColumnKind::kCategorical}};
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 1U);
+  EXPECT_EQ(preparation.shape().fields.size(), 1U);
+  // The label is the last column: it may lack.
+  const auto to_score = folder.write("score.tsv", "7\tRome\n");
+  EXPECT_EQ(numbers_of(preparation.read(to_score, Labels::kIfThere, folder.path())), Rows{{7}});
+}
+
+TEST(Preparation, TakesLabelsOnlyWhereTheyAreWantedAndThere) {
+  const ScratchFolder folder;
+  const job::Job job = job_of_b(folder.write("train.csv", "x,y\n1,0\n2,1\n"), ModelKind::kLr);
+  const Preparation preparation = Preparation::fit(job);
+  const auto without = folder.write("score.csv", "other,x\nwords,5\n");
+  EXPECT_TRUE(preparation.read(without, Labels::kIfThere, folder.path()).labels.empty());
+  EXPECT_TRUE(preparation.read(without, Labels::kNone, folder.path()).labels.empty());
+  EXPECT_EQ(numbers_of(preparation.read(without, Labels::kNone, folder.path())), Rows{{5}}) << "columns by name";
+  const auto with = folder.write("test.csv", "y,x\n1,5\n");
+  EXPECT_EQ(preparation.read(with, Labels::kIfThere, folder.path()).labels, std::vector<double>{1});
+  const auto unknown = folder.write("unknown.csv", "y,x\nwho knows,5\n");
+  EXPECT_TRUE(preparation.read(unknown, Labels::kNone, folder.path()).labels.empty());
+}
+
+TEST(Preparation, MayGiveBNothingButLabels) {
+  const ScratchFolder folder;
+  const job::Job job = job_of_b(folder.write("train.csv", "y\n1\n0\n1\n"), ModelKind::kLr);
+  const PreparedRows rows = train_rows(job, folder);
+  EXPECT_EQ(rows.rows->rows(), 3U);
+  EXPECT_EQ(all_rows(*rows.rows).features.cols(), 0U);
+  EXPECT_EQ(rows.labels, (std::vector<double>{1, 0, 1}));
+}
+
+/// A file of more rows than are in memory at once while it is read.
+std::string long_text() {
+  std::string text = "id,age,city,tags,y\n";
+  for (std::size_t i = 0; i < 2 * kPieceRows + 100; ++i) {
+    const std::string number = std::to_string(i);
+    text += number + "," + std::to_string(i % 90) + ",c" + std::to_string(i % 7) + ",t" + std::to_string(i % 5) + ";t" +
+            std::to_string(i % 11) + "," + std::to_string(i % 2) + "\n";
+  }
+  return text;
+}
+
+TEST(Preparation, GivesTheSameRowsFromMemoryAndFromAFile) {
+  const ScratchFolder folder;
+  const ScratchFolder scratch;
+  job::Job job = job_of_b(folder.write("train.csv", long_text()));
+  job.own.data.id_column = "id";
+  job.own.data.columns = all_kinds();
+  job.own.data.columns.pop_back();
+  for (const bool one_hot : {false, true}) {
+    job.own.data.columns[1].one_hot = one_hot;
+    job.own.data.columns[2].one_hot = one_hot;
+    job.own.resources.memory.reset();
+    const PreparedRows in_memory = train_rows(job, scratch);
+    EXPECT_NE(dynamic_cast<const data::RowsInMemory*>(in_memory.rows.get()), nullptr);
+    job.own.resources.memory = 1e-4;  // a quarter of it for rows: 27 KB, and one row of them takes more than 8 bytes
+    const PreparedRows in_file = train_rows(job, scratch);
+    EXPECT_NE(dynamic_cast<const data::RowStore*>(in_file.rows.get()), nullptr);
+    EXPECT_EQ(in_file.rows->rows(), 2 * kPieceRows + 100);
+    EXPECT_EQ(in_file.ids, in_memory.ids);
+    EXPECT_EQ(in_file.labels, in_memory.labels);
+    expect_same(*in_file.rows, *in_memory.rows);
+    EXPECT_EQ(scratch.count(), 0);
+  }
+}
+
+TEST(Preparation, GivesRowsAQuarterOfTheMemory) {
+  EXPECT_EQ(Preparation::row_memory_of({}), std::size_t{1} << 30);
+  EXPECT_EQ(Preparation::row_memory_of({.memory = 16.0}), std::size_t{4} << 30);
+}
+
+TEST(Preparation, ReadsFilesInPiecesOfBoundedSize) {
+  EXPECT_EQ(rows_of_piece(0), kPieceRows);
+  EXPECT_EQ(rows_of_piece(10), kPieceRows);
+  for (const std::size_t cells : {1'000U, 100'000U, 1'000'000U}) EXPECT_LE(rows_of_piece(cells) * cells, kPieceCells);
+  EXPECT_EQ(rows_of_piece(10 * kPieceCells), 1U);
+}
+
+TEST(Preparation, IsTheSameAfterSavingAndLoading) {
+  const ScratchFolder folder;
+  job::Job job = job_of_all_kinds(folder);
+  for (const bool one_hot : {false, true}) {
+    job.own.data.columns[2].one_hot = one_hot;
+    const Preparation preparation = Preparation::fit(job);
+    const Bytes bytes = saved(preparation);
+    const Preparation again = loaded(bytes);
+    EXPECT_EQ(saved(again), bytes);
+    EXPECT_EQ(again.shape().numeric, preparation.shape().numeric);
+    EXPECT_EQ(again.classes(), preparation.classes());
+    const PreparedRows x = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+    const PreparedRows y = again.read(*job.own.data.train, Labels::kNeeded, folder.path());
+    EXPECT_EQ(x.ids, y.ids);
+    EXPECT_EQ(x.labels, y.labels);
+    expect_same(*x.rows, *y.rows);
+  }
+}
+
+TEST(Preparation, ReadsRawAdult) {
+  BLINDFL_NEEDS_DATA("adult.data.xz");
+  const ScratchFolder scratch;
+  job::Job job = job_of_b(blindfl::testing::real_data("adult.data.xz"));
+  job.own.data.header = false;
+  job.own.data.label_column = "15";
+  job.own.data.default_kind = ColumnKind::kCategorical;
+  for (const std::string name : {"1", "3", "5", "11", "12", "13"}) {
+    job.own.data.columns.push_back({.name = name, .kind = ColumnKind::kNumeric, .transform = Transform::kStandardise});
+  }
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.shape().numeric, 6U);
+  EXPECT_EQ(preparation.shape().fields.size(), 8U);
+  EXPECT_EQ(preparation.shape().fields[1].categories, 17U) << "16 educations";
+  EXPECT_EQ(preparation.classes(), (std::vector<std::string>{"<=50K", ">50K"}));
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNeeded, scratch.path());
+  EXPECT_EQ(rows.rows->rows(), 32'561U);
+  EXPECT_EQ(std::ranges::count(rows.labels, 1.0), 7'841);
+}
+
+TEST(Preparation, ReadsTheVerticallySplitBreastSet) {
+  BLINDFL_NEEDS_DATA("fate-vertical/breast_hetero_guest.csv.xz");
+  BLINDFL_NEEDS_DATA("fate-vertical/breast_hetero_host.csv.xz");
+  const ScratchFolder scratch;
+  job::Job guest = job_of_b(blindfl::testing::real_data("fate-vertical/breast_hetero_guest.csv.xz"), ModelKind::kLr);
+  guest.own.data.id_column = "id";
+  const PreparedRows rows = train_rows(guest, scratch);
+  EXPECT_EQ(rows.rows->rows(), 569U);
+  EXPECT_EQ(rows.ids.front(), "133");
+  EXPECT_EQ(std::ranges::count(rows.labels, 1.0), 357);
+  EXPECT_NEAR(numbers_of(rows)[0][0], 0.254879, 1e-4);
+  job::Job host = job_of_a(blindfl::testing::real_data("fate-vertical/breast_hetero_host.csv.xz"), ModelKind::kLr);
+  host.own.data.id_column = "id";
+  EXPECT_EQ(Preparation::fit(host).shape().numeric, 20U);
+}
+
+}  // namespace
+}  // namespace blindfl::app
