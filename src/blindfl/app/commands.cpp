@@ -6,7 +6,8 @@ namespace blindfl::app {
 
 std::span<const Command> all_commands() {
   static const std::vector<Command> commands = {
-      keygen_command(), fingerprint_command(), ping_command(), parameters_command(), plan_command(), audit_command(),
+      keygen_command(),     fingerprint_command(), ping_command(),  init_command(),
+      parameters_command(), plan_command(),        audit_command(),
   };
   return commands;
 }

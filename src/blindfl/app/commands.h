@@ -11,6 +11,7 @@ namespace blindfl::app {
 [[nodiscard]] Command fingerprint_command();
 [[nodiscard]] Command ping_command();
 [[nodiscard]] Command audit_command();
+[[nodiscard]] Command init_command();
 [[nodiscard]] Command parameters_command();
 [[nodiscard]] Command plan_command();
 

@@ -14,7 +14,6 @@ namespace {
 using protocol::LayerCost;
 using protocol::Party;
 using protocol::StepCost;
-using protocol::Update;
 
 constexpr std::uint64_t kShareBytes = 16;
 

@@ -78,9 +78,9 @@ std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::o
 
 /// What both kinds of layers are told alike.
 template <class Options>
-Options common_options(const job::Shared& shared, const protocol::SgdOptions& sgd, std::string name) {
+Options common_options(const job::Shared& shared, const protocol::SgdOptions& sgd, const std::string& name) {
   Options options;
-  options.name = std::move(name);
+  options.name = name;
   options.derivative = encoding_of(shared.training.derivative);
   options.output_scale = shared.model.output_scale;
   options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
@@ -91,7 +91,7 @@ Options common_options(const job::Shared& shared, const protocol::SgdOptions& sg
 }
 
 NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                           const protocol::SgdOptions& sgd, std::string name, std::size_t out) {
+                           const protocol::SgdOptions& sgd, const std::string& name, std::size_t out) {
   NumericLayer layer;
   layer.shape = {.in_a = a.numeric,
                  .in_b = b.numeric,
@@ -101,7 +101,7 @@ NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const
                  .nonzeros_a = a.nonzeros,
                  .nonzeros_b = b.nonzeros};
   layer.out = out;
-  layer.options = common_options<protocol::MatMulOptions>(shared, sgd, std::move(name));
+  layer.options = common_options<protocol::MatMulOptions>(shared, sgd, name);
   layer.options.largest_weight = shared.model.largest_weight;
   layer.options.update = update_of(shared.scheme);
   layer.options.scheme_a = scheme_of(shared.scheme, shared.scheme.features_a).value_or("");
@@ -110,14 +110,14 @@ NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const
 }
 
 CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                             const protocol::SgdOptions& sgd, std::string name, std::size_t out) {
+                             const protocol::SgdOptions& sgd, const std::string& name, std::size_t out) {
   CategoryLayer layer;
   layer.shape = {.fields_a = a.fields,
                  .fields_b = b.fields,
                  .batch = shared.training.batch,
                  .dimension = shared.model.embedding_dim};
   layer.out = out;
-  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, sgd, std::move(name));
+  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, sgd, name);
   // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
   layer.options.largest_weight = std::min(layer.options.largest_weight, shared.model.largest_weight);
   layer.options.scheme = scheme_of(shared.scheme, std::nullopt).value_or("");

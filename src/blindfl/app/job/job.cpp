@@ -51,6 +51,20 @@ void add_settings(const Entries& section, const std::string& key, protocol::Sett
   }
 }
 
+void write_set(const Entries& section, const Entries& unset, std::size_t indent, std::string& text) {
+  for (std::size_t i = 0; i < section.all.size(); ++i) {
+    const Entry& entry = section.all[i];
+    if (!is_set(entry, unset.all[i])) continue;
+    text.append(indent, ' ').append(entry.name).append(":");
+    if (entry.form == Entry::Form::kSection) {
+      text += '\n';
+      write_set(entry.entries, unset.all[i].entries, indent + 2, text);
+    } else {
+      text.append(" ").append(flow_text(entry)).append("\n");
+    }
+  }
+}
+
 }  // namespace
 
 Entries entries_of(Job& job) {
@@ -76,6 +90,26 @@ Job parse_job(std::string_view text, const Origin& origin, std::span<const std::
   check_shared(job.shared, reader.given());
   check_own(job, reader.given());
   return job;
+}
+
+Shared load_shared(const std::filesystem::path& path) {
+  Job job;
+  const Entries entries = entries_of(job);
+  const Origin origin{.source = path.string(), .folder = path.parent_path()};
+  Reader reader(entries, origin.source);
+  reader.read(parse_yaml(read_file(path), origin.source), origin);
+  if (!reader.given().has("private.party")) reader.assign("private.party=a");
+  reader.check_complete();
+  check_shared(job.shared, reader.given());
+  return job.shared;
+}
+
+std::string shared_text(const Shared& shared) {
+  Shared copy = shared;
+  Shared unset;
+  std::string text = "shared:\n";
+  write_set(entries_of(copy), entries_of(unset), 2, text);
+  return text;
 }
 
 protocol::Settings shared_settings(const Shared& shared) {

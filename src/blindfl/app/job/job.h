@@ -30,6 +30,13 @@ struct Job {
 /// The same of a file's content. Errors begin with `origin.source`.
 [[nodiscard]] Job parse_job(std::string_view text, const Origin& origin, std::span<const std::string> overrides = {});
 
+/// The section `shared` of somebody's job file, which may have nothing else. What a section `private` says is read, and
+/// not looked at. Throws ConfigError as `load_job` does.
+[[nodiscard]] Shared load_shared(const std::filesystem::path& path);
+
+/// What somebody set in the section `shared`, as YAML, without comments: for telling the peer.
+[[nodiscard]] std::string shared_text(const Shared& shared);
+
 /// All of the section `shared`, defaults too, for the parties to compare: `model.kind: mlp`. A long list is cut short,
 /// with a digest of all of it, so that the words of a difference reach the peer.
 [[nodiscard]] protocol::Settings shared_settings(const Shared& shared);

@@ -1,0 +1,216 @@
+#include "blindfl/app/init/guess.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <span>
+#include <sstream>
+
+namespace blindfl::app::init {
+
+namespace {
+
+using job::ColumnKind;
+using job::ModelKind;
+
+constexpr std::size_t kFewCodes = 50;          // a number with more values is no code
+constexpr std::size_t kManyCategories = 1000;  // rare ones among so many are better thrown together
+constexpr std::size_t kMostClasses = 20;       // whole numbers with more values are no classes
+constexpr double kHeavySkew = 3;
+constexpr double kMostCount = 1000;
+
+std::string lower(std::string_view text) {
+  std::string result;
+  for (const char c : text) result += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+/// The words of a name: "customer_id", "Customer ID" and "customerId" have two.
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  bool was_lower = false;
+  for (const char c : name) {
+    const auto letter = static_cast<unsigned char>(c);
+    const bool is_break = std::isalnum(letter) == 0;
+    if ((is_break || (was_lower && std::isupper(letter) != 0)) && !words.back().empty()) words.emplace_back();
+    if (!is_break) words.back() += c;
+    was_lower = std::islower(letter) != 0;
+  }
+  for (std::string& word : words) word = lower(word);
+  return words;
+}
+
+bool has_word(std::string_view name, std::span<const std::string_view> known) {
+  const std::vector<std::string> words = words_of(name);
+  return std::ranges::any_of(words,
+                             [&](const std::string& word) { return std::ranges::find(known, word) != known.end(); });
+}
+
+bool is_one_of(std::string_view name, std::span<const std::string_view> known) {
+  return std::ranges::find(known, lower(name)) != known.end();
+}
+
+constexpr std::array<std::string_view, 9> kIdWords = {"id", "uid", "uuid", "guid", "ids", "key", "userid", "ssn", "pk"};
+constexpr std::array<std::string_view, 6> kPlainLabels = {"label", "labels", "target", "y", "class", "outcome"};
+constexpr std::array<std::string_view, 18> kLabels = {
+    "label",    "labels", "target",  "y",       "class", "outcome",  "income",    "response", "churn",
+    "survived", "click",  "clicked", "default", "fraud", "is_fraud", "diagnosis", "price",    "rating"};
+constexpr std::array<std::string_view, 10> kCodeWords = {"code", "type",     "category", "cat",   "group",
+                                                         "zip",  "postcode", "region",   "class", "id"};
+constexpr std::array<std::string_view, 8> kCountWords = {"count",  "counts", "claims", "visits",
+                                                         "number", "num",    "n",      "frequency"};
+
+template <class... Parts>
+std::string words(const Parts&... parts) {
+  std::ostringstream text;
+  (text << ... << parts);
+  return text.str();
+}
+
+std::string missing_words(const ColumnProfile& profile) {
+  return profile.missing() == 0 ? std::string() : words(", ", profile.missing(), " missing");
+}
+
+ColumnGuess ignored(job::Column column, std::string why) {
+  column.kind = ColumnKind::kIgnore;
+  return {std::move(column), std::move(why)};
+}
+
+ColumnGuess category(job::Column column, const ColumnProfile& profile, std::string why) {
+  column.kind = ColumnKind::kCategorical;
+  if (profile.distinct() > kManyCategories) {
+    column.vocabulary.min_count = 2;
+    why += "; what occurs once counts as unknown";
+  }
+  return {std::move(column), std::move(why)};
+}
+
+ColumnGuess several(job::Column column, const ColumnProfile& profile) {
+  column.kind = ColumnKind::kMulti;
+  column.separator = profile.separator();
+  // Room for rows that were not looked at.
+  column.most_per_row = std::max<std::size_t>(16, 2 * profile.most_pieces());
+  return {std::move(column), words("several in a cell, up to ", profile.most_pieces(), missing_words(profile))};
+}
+
+ColumnGuess number(job::Column column, const ColumnProfile& profile) {
+  column.kind = ColumnKind::kNumeric;
+  if (profile.missing() > 0) column.missing = job::MissingValue::kMean;
+  if (profile.is_binary()) return {std::move(column), words("0 and 1", missing_words(profile))};
+  if (profile.least() >= 0 && profile.skewness() > kHeavySkew) {
+    column.transform = job::Transform::kLog;
+    return {std::move(column), words("numbers, few of them very large", missing_words(profile))};
+  }
+  column.transform = job::Transform::kStandardise;
+  return {std::move(column), words(profile.is_whole() ? "whole numbers" : "numbers", missing_words(profile))};
+}
+
+/// The smallest power of two that is not below `x`.
+double power_above(double x) {
+  return std::exp2(std::ceil(std::log2(std::max(x, 1.0))));
+}
+
+}  // namespace
+
+bool has_embeddings(ModelKind kind) {
+  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+}
+
+ColumnGuess guess_column(const ColumnProfile& profile, bool is_a) {
+  job::Column column;
+  column.name = profile.name();
+  const std::size_t present = profile.cells() - profile.missing();
+  if (present == 0) return ignored(std::move(column), "says nothing");
+  if (profile.distinct() <= 1 && profile.missing() == 0) return ignored(std::move(column), "the same in all rows");
+  if (is_a && is_one_of(profile.name(), kPlainLabels)) {
+    return ignored(std::move(column), "called like a label, and A has none");
+  }
+  if (profile.is_numeric()) {
+    if (profile.is_counter()) return ignored(std::move(column), "counts the rows");
+    const bool is_code = profile.is_whole() && !profile.is_binary() && profile.distinct() <= kFewCodes &&
+                         has_word(profile.name(), kCodeWords);
+    if (is_code) return category(std::move(column), profile, words("codes, ", profile.distinct(), " distinct"));
+    return number(std::move(column), profile);
+  }
+  if (profile.separator() != 0) return several(std::move(column), profile);
+  const bool nearly_unique = present >= 20 && profile.distinct() * 2 > present;
+  if (nearly_unique)
+    return ignored(std::move(column), words("text, ", profile.distinct(), " distinct: hardly repeats"));
+  return category(std::move(column), profile, words("text, ", profile.distinct(), " distinct", missing_words(profile)));
+}
+
+std::optional<std::string> guess_id(const Sample& sample) {
+  const auto can_be_id = [](const ColumnProfile& p) { return p.is_unique() && (!p.is_numeric() || p.is_whole()); };
+  for (const ColumnProfile& profile : sample.columns) {
+    if (can_be_id(profile) && has_word(profile.name(), kIdWords)) return profile.name();
+  }
+  if (sample.columns.size() < 2) return std::nullopt;
+  const ColumnProfile& first = sample.columns.front();
+  const bool is_text = can_be_id(first) && !first.is_numeric() && first.separator() == 0;
+  return is_text ? std::optional(first.name()) : std::nullopt;
+}
+
+std::optional<std::string> guess_label(const Sample& sample, const std::optional<std::string>& id) {
+  for (const std::span<const std::string_view> names :
+       {std::span<const std::string_view>(kPlainLabels), std::span<const std::string_view>(kLabels)}) {
+    for (const ColumnProfile& profile : sample.columns) {
+      if (profile.name() != id && profile.missing() == 0 && is_one_of(profile.name(), names)) return profile.name();
+    }
+  }
+  return std::nullopt;
+}
+
+ModelGuess guess_model(const ColumnProfile& labels, bool has_categories) {
+  const std::size_t distinct = labels.distinct();
+  const bool counts = labels.is_whole() && labels.least() >= 0 && has_word(labels.name(), kCountWords) && distinct > 2;
+  if (distinct == 2) {
+    return {has_categories ? ModelKind::kWdl : ModelKind::kLr, std::nullopt,
+            has_categories ? "labels of two classes, and columns of categories" : "labels of two classes"};
+  }
+  const bool classes = !labels.is_numeric() || (labels.is_whole() && distinct <= kMostClasses && !counts);
+  if (classes) {
+    return {ModelKind::kMlr, std::max<std::size_t>(distinct, 2), words("labels of ", distinct, " classes")};
+  }
+  if (counts || (labels.is_whole() && labels.least() >= 0 && labels.largest() <= kMostCount)) {
+    return {ModelKind::kPoisson, std::nullopt, "labels that count something"};
+  }
+  return {ModelKind::kLinear, std::nullopt, "labels that are numbers"};
+}
+
+double largest_derivative(ModelKind kind, const ColumnProfile& labels) {
+  const double usual = job::Training{}.derivative.largest;
+  if (job::is_classifier(kind) || !labels.is_numeric()) return usual;
+  constexpr double kMost = 0x1p24;
+  return std::clamp(power_above(4 * std::max(std::abs(labels.least()), std::abs(labels.largest()))), usual, kMost);
+}
+
+job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns) {
+  job::Encoding encoding;
+  if (sample.sparse) {
+    if (sample.sparse->binary) return {.scale = 0, .largest = 1, .clip = false};
+    encoding.largest = std::max(encoding.largest, std::min(power_above(sample.sparse->largest), 0x1p20));
+    encoding.clip = !sample.whole;
+    return encoding;
+  }
+  bool binary = true;
+  double most_equal = 1;  // a cell of several categories may say one of them again
+  double largest = encoding.largest;
+  for (const ColumnGuess& guess : columns) {
+    const job::Column& column = guess.column;
+    if (column.kind == ColumnKind::kIgnore) continue;
+    if (column.kind == ColumnKind::kMulti) most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
+    const ColumnProfile* profile = sample.find(column.name);
+    // Standardised ones have an end of their own; a missing one becomes a mean, which is no binary number.
+    binary = binary && column.transform == job::Transform::kNone && column.missing == job::MissingValue::kError;
+    if (column.transform == job::Transform::kLog && profile != nullptr) {
+      largest = std::max(largest, power_above(1.25 * std::log1p(profile->largest())));
+      encoding.clip = true;
+    }
+  }
+  if (binary) return {.scale = 0, .largest = most_equal, .clip = false};
+  encoding.largest = std::max(largest, most_equal);
+  return encoding;
+}
+
+}  // namespace blindfl::app::init
