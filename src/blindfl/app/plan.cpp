@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <optional>
 #include <ostream>
 #include <string>
@@ -7,6 +8,7 @@
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/job_layers.h"
 #include "blindfl/app/job_options.h"
+#include "blindfl/app/prepare/preparation.h"
 #include "blindfl/app/shape_options.h"
 #include "blindfl/data/number.h"
 
@@ -26,9 +28,13 @@ struct OwnShape {
   std::size_t rows = 0;
 };
 
-// TO BE WIRED: reading the file as training does, with what prepares the data. Nothing says: ask for flags.
-std::optional<OwnShape> own_shape(const job::Job& /*job*/) {
-  return std::nullopt;
+/// Reads the training file as training does. Nothing: the job names none.
+std::optional<OwnShape> own_shape(const job::Job& job) {
+  if (!job.own.data.train) return std::nullopt;
+  const Preparation preparation = Preparation::fit(job);
+  const auto scratch = std::filesystem::temp_directory_path();
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNone, scratch);
+  return OwnShape{.shape = preparation.shape(), .rows = rows.rows->rows()};
 }
 
 double positive_number(const Arguments& arguments, std::string_view option, double lowest) {

@@ -55,7 +55,7 @@ TrainingState read_state(ByteSource& in) {
 }
 
 /// The shared section of a job, as a job file has it.
-std::string shared_text(const job::Shared& shared) {
+std::string assignments_of(const job::Shared& shared) {
   job::Shared copy = shared;
   std::string text;
   for (const job::Entry& section : job::entries_of(copy).all) {
@@ -99,7 +99,7 @@ void write_facts(ByteSink& out, const ModelFacts& facts) {
   out.write_u8(facts.party == Party::kA ? 0 : 1);
   out.write_u64(facts.step);
   out.write_u64(facts.rows);
-  write_text(out, shared_text(facts.shared));
+  write_text(out, assignments_of(facts.shared));
   for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
     const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
     out.write_u64(bytes.size());

@@ -45,7 +45,8 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   job::Job job = job_;
   job.shared = facts.shared;
   job.shared.alignment = job_.shared.alignment;
-  const Preparation preparation = load_preparation(folder);
+  Preparation preparation = load_preparation(folder);
+  preparation.set_row_memory(Preparation::row_memory_of(job_.own.resources));
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
