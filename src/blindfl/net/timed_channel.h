@@ -1,8 +1,6 @@
 #pragma once
 
-#include <atomic>
-#include <cstdint>
-
+#include "blindfl/base/stopwatch.h"
 #include "blindfl/net/channel.h"
 
 namespace blindfl::net {
@@ -20,15 +18,15 @@ class TimedChannel final : public Channel {
   [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
 
   /// Seconds so far, of all threads together.
-  [[nodiscard]] double seconds_waiting() const { return static_cast<double>(waiting_) * 1e-9; }
-  [[nodiscard]] double seconds_sending() const { return static_cast<double>(sending_) * 1e-9; }
+  [[nodiscard]] double seconds_waiting() const { return waiting_.seconds(); }
+  [[nodiscard]] double seconds_sending() const { return sending_.seconds(); }
 
  private:
   void do_close() override { inner_.close(); }
 
   Channel& inner_;
-  std::atomic<std::int64_t> waiting_ = 0;  ///< nanoseconds
-  std::atomic<std::int64_t> sending_ = 0;
+  Stopwatch waiting_;
+  Stopwatch sending_;
 };
 
 }  // namespace blindfl::net

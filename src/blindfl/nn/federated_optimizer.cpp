@@ -78,9 +78,12 @@ void FederatedOptimizer::zero_grad() {
 
 void FederatedOptimizer::step() {
   const double learning_rate = plan_.learning_rate_at(steps_taken_);
-  for (Slot& slot : slots_) {
-    step(slot, learning_rate);
-    slot.applied_passes = slot.parameter.passes();
+  if (!slots_.empty()) {
+    const Stopwatch::Lap lap(slots_.front().parameter.session().protocol_time());
+    for (Slot& slot : slots_) {
+      step(slot, learning_rate);
+      slot.applied_passes = slot.parameter.passes();
+    }
   }
   ++steps_taken_;
   if (!plain_) return;

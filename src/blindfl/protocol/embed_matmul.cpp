@@ -191,6 +191,7 @@ ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
 }
 
 EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows) {
+  const Stopwatch::Lap lap(session_.protocol_time());
   check_categories(categories, rows);
   std::uint64_t version = weight_->version;
   for (const auto& table : tables_) version += table->version();
@@ -288,6 +289,7 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
 }
 
 EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& derivative) {
+  const Stopwatch::Lap lap(session_.protocol_time());
   session_.check_training(params_->spec().name);
   const std::size_t rows = pass.embeddings.rows();
   require<InvalidArgument>(derivative.rows == rows && derivative.real_rows > 0 && derivative.real_rows <= rows,

@@ -197,6 +197,7 @@ std::uint64_t MatMul::reply_bytes(std::size_t rows) {
 }
 
 OutputShare MatMul::forward(const IntMatrix& x) {
+  const Stopwatch::Lap lap(session_.protocol_time());
   check_features(x);
   session_.check_scoring(layer_, params_.spec().name, version());
   begin_pass();
@@ -221,6 +222,7 @@ ShareMatrix MatMul::finished_gradient(const ShareMatrix& raw, const Derivative& 
 }
 
 MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivative) {
+  const Stopwatch::Lap lap(session_.protocol_time());
   session_.check_training(params_.spec().name);
   check_features(x);
   require<InvalidArgument>(derivative.rows == x.rows() && derivative.real_rows > 0 && derivative.real_rows <= x.rows(),

@@ -24,6 +24,7 @@ OutputShare round_output(const OutputShare& output, int scale) {
 }
 
 std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {
+  const Stopwatch::Lap lap(session.protocol_time());
   session.settle();
   const auto mine = rounded.share.values();
   SecretVector<std::uint64_t> low(mine.size());

@@ -15,6 +15,7 @@
 #include "blindfl/base/party.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/base/stopwatch.h"
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
@@ -93,6 +94,8 @@ class Session {
   void save_keys(ByteSink& out) const;
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
+  /// The time that layers and openings took so far, waiting for the peer and the line included.
+  [[nodiscard]] Stopwatch& protocol_time() { return protocol_time_; }
 
   // Masks are fresh, and while a finished model scores they may repeat: see `RepeatableScoring`.
 
@@ -142,6 +145,7 @@ class Session {
   net::Channel& channel_;
   Random random_;
   ThreadPool pool_;
+  Stopwatch protocol_time_;
   /// One for each scheme, in their order: references to them stay valid. Those without keys were not used yet.
   std::vector<SchemeKeys> keys_;
   /// Saved ones, of schemes that were not used yet; for each scheme, in their order.

@@ -58,6 +58,16 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
           {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
 }
 
+std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
+  // Words between steps are waited for outside the layers; they are few.
+  const double products = std::max(0.0, facts.in_protocol - facts.waiting - facts.sending);
+  return {{"reading, meeting, aligning", facts.setup_seconds},
+          {"training: private products", products},
+          {"training: top layers, optimizer, batches, logs", std::max(0.0, facts.training_seconds - facts.in_protocol)},
+          {"training: waiting for the peer", facts.waiting},
+          {"training: handing over to the link", facts.sending}};
+}
+
 }  // namespace
 
 run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
@@ -66,11 +76,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.summary = summary;
   report.facts = facts_of(facts);
   report.traffic = traffic_of(channel);
-  const double computing = std::max(0.0, facts.training_seconds - facts.waiting - facts.sending);
-  report.phases = {{"reading, meeting, aligning", facts.setup_seconds},
-                   {"training: computing", computing},
-                   {"training: waiting for the peer", facts.waiting},
-                   {"training: sending", facts.sending}};
+  report.phases = phases_of(facts);
   report.costs = costs_of(facts);
   const bool encrypted =
       facts.job.shared.scheme.update == job::UpdateKind::kEncrypted ||
@@ -106,6 +112,9 @@ std::string amount_text(double value, Unit unit) {
 }
 
 void print_costs(const run::RunReport& report, std::ostream& out) {
+  for (const run::PhaseTime& phase : report.phases) {
+    out << std::left << std::setw(50) << phase.name << amount_text(phase.seconds, Unit::kSeconds) << "\n";
+  }
   for (const run::CostComparison& cost : report.costs) {
     out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(10)
         << amount_text(cost.predicted, cost.unit) << " measured " << amount_text(cost.measured, cost.unit) << "\n";

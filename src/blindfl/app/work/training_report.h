@@ -26,6 +26,7 @@ struct TrainingFacts {
   double training_seconds = 0;
   double waiting = 0;  ///< while training, for the peer and the line
   double sending = 0;
+  double in_protocol = 0;        ///< while training, in layers and openings: waiting and sending included
   std::uint64_t bytes_sent = 0;  ///< while training
   std::uint64_t bytes_received = 0;
 };

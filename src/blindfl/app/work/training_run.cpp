@@ -252,6 +252,7 @@ void TrainingRun::train() {
   const net::Traffic received_before = net::total(channel.received());
   const double waited = channel.seconds_waiting();
   const double sending = channel.seconds_sending();
+  const double in_protocol = connection_->session().protocol_time().seconds();
   const auto clip = [&] {
     if (is_b() && job_.own.top.clip_gradient) {
       torch::nn::utils::clip_grad_norm_(model_.module->parameters(), *job_.own.top.clip_gradient);
@@ -275,6 +276,7 @@ void TrainingRun::train() {
   training_seconds_ = Seconds(Clock::now() - begin).count();
   waiting_ = channel.seconds_waiting() - waited;
   sending_ = channel.seconds_sending() - sending;
+  in_protocol_ = connection_->session().protocol_time().seconds() - in_protocol;
   trained_sent_ = {.messages = 0, .bytes = net::total(channel.sent()).bytes - sent_before.bytes};
   trained_received_ = {.messages = 0, .bytes = net::total(channel.received()).bytes - received_before.bytes};
   if (stopped_) write_summary(run::RunState::kInterrupted);
@@ -393,6 +395,7 @@ void TrainingRun::write_report(const std::optional<Judged>& judged) {
                                            .training_seconds = training_seconds_,
                                            .waiting = waiting_,
                                            .sending = sending_,
+                                           .in_protocol = in_protocol_,
                                            .bytes_sent = trained_sent_.bytes,
                                            .bytes_received = trained_received_.bytes},
                                           summary_, connection_->channel());

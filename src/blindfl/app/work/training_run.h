@@ -75,6 +75,7 @@ class TrainingRun {
   double training_seconds_ = 0;
   double waiting_ = 0;  ///< while training
   double sending_ = 0;
+  double in_protocol_ = 0;  ///< waiting and sending included
   net::Traffic trained_sent_;
   net::Traffic trained_received_;
   std::uint64_t steps_here_ = 0;
