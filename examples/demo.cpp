@@ -28,8 +28,8 @@ using blindfl::CategoryField;
 using blindfl::IntMatrix;
 using blindfl::Party;
 
-constexpr std::size_t kPeople = 6000;
-constexpr std::size_t kTestPeople = 1200;  // the last ones
+constexpr std::size_t kPeople = 12000;
+constexpr std::size_t kTestPeople = 2400;  // the last ones
 constexpr std::size_t kColumns = 4;
 
 /// Two numeric tables and three fields each; the last one of A has several categories in a row.
@@ -42,6 +42,7 @@ blindfl::data::SyntheticCategories make_people() {
                    {.name = "device", .categories = 9},
                    {.name = "interests", .categories = 30, .most = 4}};
   spec.fields_b = {{.name = "job", .categories = 25}, {.name = "product", .categories = 12}};
+  spec.interaction = 0.3;
   spec.seed = 2022;
   return blindfl::data::make_synthetic_categories(spec);
 }
@@ -113,15 +114,32 @@ std::vector<std::uint32_t> common(std::size_t begin, std::size_t end) {
   return chosen;
 }
 
+/// A table and the columns of a matrix, side by side.
+blindfl::data::Table with_columns(const blindfl::data::Table& table, const IntMatrix& more) {
+  const std::vector<float> numbers = table.to_dense();
+  const std::size_t cols = table.cols() + more.cols();
+  std::vector<double> values(table.rows() * cols);
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    for (std::size_t c = 0; c < table.cols(); ++c) values[row * cols + c] = numbers[row * table.cols() + c];
+    more.for_each_in_row(row, [&](std::size_t c, std::int64_t value) {
+      values[row * cols + table.cols() + c] = static_cast<double>(value);
+    });
+  }
+  return blindfl::data::Table::dense(table.rows(), cols, std::move(values), table.labels());
+}
+
 /// Plain libtorch on the tables side by side, or on B's alone: the same model, trained in the same way.
 double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) {
-  const std::size_t first = joined ? 0 : kColumns;
-  std::vector<CategoryField> fields = joined ? people.a.fields : std::vector<CategoryField>{};
-  std::vector<IntMatrix> encoded = joined ? people.a.encoded : std::vector<IntMatrix>{};
-  fields.insert(fields.end(), people.b.fields.begin(), people.b.fields.end());
-  encoded.insert(encoded.end(), people.b.encoded.begin(), people.b.encoded.end());
-  const blindfl::lab::LocalRows rows{people.joined.select_columns(first, 2 * kColumns), encoded,
-                                     people.joined.labels()};
+  std::vector<CategoryField> fields = people.b.fields;
+  std::vector<IntMatrix> encoded = people.b.encoded;
+  blindfl::data::Table numeric = people.joined.select_columns(kColumns, 2 * kColumns);
+  if (joined) {
+    // As in A's job file: the last field is a binary feature for each category, the others are embedded.
+    fields.insert(fields.end(), people.a.fields.begin(), people.a.fields.end() - 1);
+    encoded.insert(encoded.end(), people.a.encoded.begin(), people.a.encoded.end() - 1);
+    numeric = with_columns(people.joined, people.a.encoded.back());
+  }
+  const blindfl::lab::LocalRows rows{numeric, encoded, people.joined.labels()};
   const auto train = rows.select(common(0, kPeople - kTestPeople));
   const auto test = rows.select(common(kPeople - kTestPeople, kPeople));
 
@@ -129,7 +147,7 @@ double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) 
   const std::vector<std::size_t> hidden = {16, 8};
   constexpr std::size_t kDimension = 8;
   blindfl::lab::LocalWideDeep model(
-      blindfl::lab::LocalSources(2 * kColumns - first, 1, fields, kDimension, hidden.front()),
+      blindfl::lab::LocalSources(numeric.cols(), 1, fields, kDimension, hidden.front()),
       blindfl::nn::WideDeepTop(fields.size() * kDimension, hidden, 1, blindfl::nn::Activation::kTanh));
   blindfl::train::TrainOptions options;
   options.epochs = 6;
