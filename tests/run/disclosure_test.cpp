@@ -19,11 +19,12 @@ using ::testing::Not;
 
 std::vector<ModelFacts> all_models() {
   std::vector<ModelFacts> models;
-  for (unsigned bits = 0; bits < 16; ++bits) {
+  for (unsigned bits = 0; bits < 64; ++bits) {
     const ModelFacts model{.numeric = (bits & 1) != 0,
                            .categorical = (bits & 2) != 0,
                            .encrypted_update = (bits & 4) != 0,
-                           .matched_ids = (bits & 8) != 0};
+                           .matching = static_cast<Matching>((bits >> 3) & 3),
+                           .stops_early = (bits & 32) != 0};
     if (model.numeric || model.categorical) models.push_back(model);
   }
   return models;
@@ -84,9 +85,14 @@ TEST(Disclosure, DependsOnWhatTheModelHas) {
     EXPECT_THAT(said(party, {}), Not(HasSubstr("ncrypted")));
     EXPECT_THAT(said(party, {.encrypted_update = true}), HasSubstr("ncrypted"));
     EXPECT_THAT(said(party, {}), HasSubstr("same people"));
-    EXPECT_THAT(said(party, {.matched_ids = true}),
-                AllOf(HasSubstr("ids the other party has"), Not(HasSubstr("same people"))));
+    EXPECT_THAT(said(party, {.matching = Matching::kBoth}),
+                AllOf(HasSubstr("Which of its own ids the other party has"), Not(HasSubstr("same people"))));
+    EXPECT_THAT(said(party, {.matching = Matching::kUnion}), HasSubstr("how many both have, and not which"));
+    EXPECT_THAT(said(party, {}), Not(HasSubstr("epochs")));
+    EXPECT_THAT(said(party, {.stops_early = true}), HasSubstr("After which epochs"));
   }
+  EXPECT_THAT(said(Party::kA, {.matching = Matching::kOnlyB}), Not(HasSubstr("Which of its own ids")));
+  EXPECT_THAT(said(Party::kB, {.matching = Matching::kOnlyB}), HasSubstr("Which of its own ids"));
   EXPECT_THAT(said(Party::kB, {.numeric = false, .categorical = true}), Not(HasSubstr("numeric")));
 }
 

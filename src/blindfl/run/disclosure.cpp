@@ -38,14 +38,22 @@ constexpr const char* kTiming =
 constexpr const char* kHonesty =
     "All this holds while both parties follow the protocol. One that does not can learn more.";
 
-Texts learned_by_both(const ModelFacts& model) {
+Texts learned_by_both(const ModelFacts& model, Party party) {
+  const bool learns_ids =
+      model.matching == Matching::kBoth || (model.matching == Matching::kOnlyB && party == Party::kB);
   return those_that_hold({
       {true,
        "The shapes: rows of a batch, number of batches, features of each party, outputs of the model, and how numbers "
        "are encoded."},
       {model.categorical, "How many categories each field has, at both parties."},
-      {model.matched_ids, "Which of its own ids the other party has too, and how many ids the other party has."},
-      {!model.matched_ids, "That its rows and the other party's are about the same people, in the same order."},
+      {learns_ids, "Which of its own ids the other party has too, and how many ids the other party has."},
+      {model.matching == Matching::kOnlyB && !learns_ids,
+       "How many ids the other party has, and not which of its own are among them."},
+      {model.matching == Matching::kUnion,
+       "How many ids the other party has and how many both have, and not which of its own are among them."},
+      {model.matching == Matching::kAgreed,
+       "That its rows and the other party's are about the same people, in the same order."},
+      {model.stops_early, "After which epochs the model was better than before on rows kept back, in B's judgement."},
   });
 }
 
@@ -104,7 +112,7 @@ Texts within_reach_of_b(const ModelFacts& model) {
       {true,
        "From A's parts of many rows, something of A's features. Rounding slows such attacks on features that are 0 or "
        "1, and does not stop them."},
-      {true, "Z more exactly than it is rounded, if the same rows are scored again by the same model."},
+      {true, "Z more exactly than it is rounded, if the same model scores the same rows again in other batches."},
       {true, kTiming},
       {true, "Only a top model that is shared secretly would end this, and this run had an open one."},
       {true, kHonesty},
@@ -133,11 +141,11 @@ Disclosure disclosure_of(Party party, const ModelFacts& model) {
   require<InvalidArgument>(model.numeric || model.categorical,
                            "who learns what: a model has numeric features, categories or both");
   if (party == Party::kA) {
-    return {.learned = joined(learned_by_both(model), learned_by_a(model)),
+    return {.learned = joined(learned_by_both(model, party), learned_by_a(model)),
             .could_work_out = {kTiming, kHonesty},
             .never_saw = never_seen_by_a(model)};
   }
-  return {.learned = joined(learned_by_both(model), learned_by_b(model)),
+  return {.learned = joined(learned_by_both(model, party), learned_by_b(model)),
           .could_work_out = within_reach_of_b(model),
           .never_saw = never_seen_by_b(model)};
 }

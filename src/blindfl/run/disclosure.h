@@ -7,12 +7,21 @@
 
 namespace blindfl::run {
 
+/// How the parties found the rows that they have in common.
+enum class Matching {
+  kAgreed,  ///< they said that row i of both is about the same person
+  kBoth,    ///< by private set intersection; both learned it
+  kOnlyB,   ///< only B learned it
+  kUnion,   ///< neither learned more than how many
+};
+
 /// What there is to know of a model to say who learns what.
 struct ModelFacts {
   bool numeric = true;            ///< has layers of numeric features (MatMul)
   bool categorical = false;       ///< has layers of categories (Embed-MatMul)
   bool encrypted_update = false;  ///< A's weights, or tables, learn under encryption
-  bool matched_ids = false;       ///< the rows were found by private set intersection, not agreed on before
+  Matching matching = Matching::kAgreed;
+  bool stops_early = false;  ///< B says after each epoch whether the model got better
 };
 
 /// What a party knows after training an open top model under the protocol, in plain words, a sentence or two each.

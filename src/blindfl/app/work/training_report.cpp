@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/base/error.h"
 
 namespace blindfl::app {
 
@@ -58,6 +59,20 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
           {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
 }
 
+run::Matching matching_of(job::AlignmentMode mode) {
+  switch (mode) {
+    case job::AlignmentMode::kAligned:
+      return run::Matching::kAgreed;
+    case job::AlignmentMode::kIntersection:
+      return run::Matching::kBoth;
+    case job::AlignmentMode::kOnlyB:
+      return run::Matching::kOnlyB;
+    case job::AlignmentMode::kUnion:
+      return run::Matching::kUnion;
+  }
+  fail<InvalidArgument>("there is no such alignment");
+}
+
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
   // Words between steps are waited for outside the layers; they are few.
   const double products = std::max(0.0, facts.in_protocol - facts.waiting - facts.sending);
@@ -84,7 +99,8 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.model = {.numeric = facts.layers.numeric.has_value(),
                   .categorical = facts.layers.categories.has_value(),
                   .encrypted_update = encrypted,
-                  .matched_ids = facts.job.shared.alignment.mode != job::AlignmentMode::kAligned};
+                  .matching = matching_of(facts.job.shared.alignment.mode),
+                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
   return report;
 }
 
