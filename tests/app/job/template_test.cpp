@@ -95,7 +95,7 @@ Job unusual_job() {
                  .keep = 1,
                  .log = LogLevel::kQuiet,
                  .progress = false,
-                 .ledger = true,
+                 .ledger = false,
                  .weight_seed = 12345};
   return job;
 }

@@ -1,0 +1,79 @@
+#include "blindfl/app/party_shape.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/two_parties.h"
+
+namespace blindfl::app {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+PartyShape some_shape() {
+  return {.numeric = 61,
+          .nonzeros = 14,
+          .encoding = {.scale = 12, .largest = 8.5, .clip = true},
+          .fields = {{.name = "income", .categories = 40},
+                     {.name = "words", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
+}
+
+Bytes bytes_of(const PartyShape& shape) {
+  return write_to_bytes([&](ByteSink& out) { write_shape(shape, out); });
+}
+
+PartyShape read(const Bytes& bytes) {
+  BufferSource source(bytes);
+  return read_shape(source);
+}
+
+TEST(PartyShapeBytes, ComeBackWithoutNames) {
+  const PartyShape shape = read(bytes_of(some_shape()));
+  EXPECT_EQ(shape.numeric, 61U);
+  EXPECT_EQ(shape.nonzeros, 14U);
+  EXPECT_EQ(shape.encoding.scale, 12);
+  EXPECT_EQ(shape.encoding.largest, 8.5);
+  EXPECT_TRUE(shape.encoding.clip);
+  ASSERT_EQ(shape.fields.size(), 2U);
+  EXPECT_EQ(shape.fields[0].name, "f1");
+  EXPECT_EQ(shape.fields[1].name, "f2");
+  EXPECT_EQ(shape.fields[1].categories, 1000U);
+  EXPECT_EQ(shape.fields[1].most, 5U);
+  EXPECT_EQ(shape.fields[1].pooling, Pooling::kMean);
+}
+
+TEST(PartyShapeBytes, ThatAreCutOrChangedAreRefusedOrAnotherShape) {
+  const Bytes good = bytes_of(some_shape());
+  for (std::size_t size = 0; size < good.size(); ++size) {
+    EXPECT_THROW((void)read(Bytes(good.begin(), good.begin() + static_cast<std::ptrdiff_t>(size))), ProtocolError);
+  }
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    Bytes bad = good;
+    bad[i] ^= std::byte{0x80};
+    try {
+      const PartyShape shape = read(bad);
+      EXPECT_NE(bytes_of(shape), good);
+      EXPECT_LE(shape.nonzeros, shape.numeric);
+    } catch (const ProtocolError&) {
+    }
+  }
+}
+
+TEST(PartyShapeExchange, TellsEachPartyTheOthersNumbersAndNoNames) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  const PartyShape other{.numeric = 3};
+  const auto [at_a, at_b] = parties.run([&](protocol::Session& s) { return exchange_shapes(s, some_shape()); },
+                                        [&](protocol::Session& s) { return exchange_shapes(s, other); });
+  EXPECT_EQ(at_a.numeric, 3U);
+  EXPECT_EQ(at_b.numeric, 61U);
+  EXPECT_EQ(at_b.fields.size(), 2U);
+  EXPECT_THAT(words_of(at_b), HasSubstr("61 numeric features, 2 categorical fields"));
+  EXPECT_THAT(words_of(at_b), Not(HasSubstr("income")));
+}
+
+}  // namespace
+}  // namespace blindfl::app

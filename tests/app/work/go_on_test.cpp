@@ -1,0 +1,99 @@
+#include "blindfl/app/work/go_on.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/thrown.h"
+#include "testing/two_parties.h"
+
+namespace blindfl::app {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using testing::message_of;
+
+TEST(CommonStep, IsTheNewestThatBothHave) {
+  EXPECT_EQ(common_step({"r", {30, 20, 0}}, {"r", {40, 20, 10}}), 20U);
+  EXPECT_EQ(common_step({"r", {0}}, {"r", {0}}), 0U);
+}
+
+TEST(CommonStep, IsNoneWhereNothingIsLost) {
+  EXPECT_EQ(common_step({}, {}), std::nullopt);
+  EXPECT_EQ(common_step({"r", {0}}, {}), std::nullopt);
+  EXPECT_EQ(common_step({"r", {}}, {"s", {0}}), std::nullopt);
+}
+
+TEST(CommonStep, RefusesToLoseSteps) {
+  const std::string message = message_of<ConfigError>([] { (void)common_step({"r", {20}}, {}); });
+  EXPECT_THAT(message, HasSubstr("run r up to step 20"));
+  EXPECT_THAT(message, HasSubstr("at the peer no run"));
+  EXPECT_THROW((void)common_step({"r", {20}}, {"r", {30}}), ConfigError);
+  EXPECT_THROW((void)common_step({"r", {20}}, {"s", {20}}), ConfigError);
+}
+
+TEST(Words, ReachTheOtherParty) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  const auto [at_a, at_b] =
+      parties.run([](protocol::Session& s) { return exchange_words(s, 8, {.stop = true}); },
+                  [](protocol::Session& s) { return exchange_words(s, 8, {.better = true, .enough = true}); });
+  EXPECT_FALSE(at_a.stop);
+  EXPECT_TRUE(at_a.better);
+  EXPECT_TRUE(at_a.enough);
+  EXPECT_TRUE(at_b.stop);
+  EXPECT_FALSE(at_b.better);
+}
+
+TEST(Words, OfAnotherStepAreRefused) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
+                                 [](protocol::Session& s) { return exchange_words(s, 16, {}); }),
+               Error);
+}
+
+TEST(Words, ThatNobodyUnderstandsAreRefused) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
+                                 [](protocol::Session& s) {
+                                   s.channel().send({net::Step::kGoOn, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
+                                   return Word{};
+                                 }),
+               ProtocolError);
+}
+
+TEST(Offers, ReachTheOtherParty) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  const RunOffer of_a{"0123456789abcdef", {40, 20}};
+  const auto [at_a, at_b] = parties.run([&](protocol::Session& s) { return exchange_offers(s, of_a); },
+                                        [](protocol::Session& s) { return exchange_offers(s, {}); });
+  EXPECT_EQ(at_b.run, of_a.run);
+  EXPECT_THAT(at_b.steps, ElementsAre(40, 20));
+  EXPECT_TRUE(at_a.run.empty());
+  EXPECT_TRUE(at_a.steps.empty());
+}
+
+TEST(Offers, ThatAreNoneAreRefused) {
+  // Version, the name, the number of steps.
+  for (const std::size_t place : {0U, 4U, 8U, 72U, 79U}) {
+    const he::PlainScheme scheme;
+    testing::TwoParties parties(scheme);
+    const auto spoilt = [&](protocol::Session& s) {
+      Bytes bytes(640);
+      bytes[0] = std::byte{1};
+      bytes[place] = std::byte{0xEE};
+      s.channel().send({net::Step::kRunOffer, 0, 640}, bytes);
+      return RunOffer{};
+    };
+    EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_offers(s, {}); }, spoilt), ProtocolError)
+        << place;
+  }
+}
+
+}  // namespace
+}  // namespace blindfl::app
