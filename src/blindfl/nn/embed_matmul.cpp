@@ -107,6 +107,18 @@ protocol::EmbedMatMul& EmbedMatMulImpl::layer() const {
   return source_->layer;
 }
 
+std::optional<protocol::Settings> EmbedMatMulImpl::state_settings() const {
+  return layer().state_settings();
+}
+
+void EmbedMatMulImpl::save_layer(ByteSink& out) const {
+  layer().save(out);
+}
+
+void EmbedMatMulImpl::load_layer(ByteSource& in) {
+  layer().load(in);
+}
+
 void EmbedMatMulImpl::pretty_print(std::ostream& stream) const {
   const protocol::EmbedMatMulSpec& spec = source_->layer.params().spec();
   stream << "blindfl::EmbedMatMul(fields_a=" << spec.fields_a.size() << ", fields_b=" << spec.fields_b.size()

@@ -2,9 +2,12 @@
 
 #include <torch/torch.h>
 
+#include <optional>
 #include <vector>
 
+#include "blindfl/base/bytes.h"
 #include "blindfl/nn/federated_parameter.h"
+#include "blindfl/protocol/settings.h"
 
 namespace blindfl::nn {
 
@@ -29,6 +32,13 @@ class FederatedModule : public torch::nn::Module {
 
   /// The federated parameters of this module and of all modules below it.
   [[nodiscard]] std::vector<FederatedParameter> federated_parameters() const;
+
+  /// For modules that are themselves a federated layer, and so hold what no tensor does: see nn/state.h, which calls
+  /// these for all modules of a model. What saved state of the layer must fit; nothing: the module is no such layer.
+  [[nodiscard]] virtual std::optional<protocol::Settings> state_settings() const { return std::nullopt; }
+  /// Writes this party's state of the layer, tensors left out; reads it, and no further.
+  virtual void save_layer(ByteSink& /*out*/) const {}
+  virtual void load_layer(ByteSource& /*in*/) {}
 
  protected:
   /// Makes `parameter` one of this module's own; returns it.

@@ -22,7 +22,7 @@ void check_planned(const protocol::Weight& weight, const SgdOptions& options) {
 }  // namespace
 
 FederatedOptimizer::FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options)
-    : plan_(options) {
+    : plan_(options), initial_(options) {
   for (const FederatedParameter& parameter : parameters) {
     slots_.push_back({parameter, std::nullopt});
     if (parameter.weight().update) {
@@ -69,13 +69,19 @@ void FederatedOptimizer::agree() const {
 }
 
 void FederatedOptimizer::zero_grad() {
-  for (Slot& slot : slots_) slot.parameter.zero_grad();
+  for (Slot& slot : slots_) {
+    slot.parameter.zero_grad();
+    slot.applied_passes = 0;
+  }
   if (plain_) plain_->zero_grad();
 }
 
 void FederatedOptimizer::step() {
   const double learning_rate = plan_.learning_rate_at(steps_taken_);
-  for (Slot& slot : slots_) step(slot, learning_rate);
+  for (Slot& slot : slots_) {
+    step(slot, learning_rate);
+    slot.applied_passes = slot.parameter.passes();
+  }
   ++steps_taken_;
   if (!plain_) return;
   for (auto& group : plain_->param_groups()) {
@@ -117,11 +123,17 @@ void FederatedOptimizer::step(Slot& slot, double learning_rate) {
 }
 
 void FederatedOptimizer::set_learning_rate(double learning_rate) {
+  const double before = options().learning_rate;
+  take_learning_rate(learning_rate);
+  if (learning_rate != before) agree();
+}
+
+void FederatedOptimizer::take_learning_rate(double learning_rate) {
   SgdOptions changed = plan_.options();
   require<InvalidArgument>(changed.schedule.empty(),
                            "optimizer: the learning rate follows the schedule in the options, which both parties have "
                            "agreed on. Put the change into the schedule, or leave the schedule empty");
-  const double before = std::exchange(changed.learning_rate, learning_rate);
+  changed.learning_rate = learning_rate;
   const protocol::SgdPlan plan(changed);
   for (const Slot& slot : slots_) {
     require<InvalidArgument>(!slot.parameter.weight().update, "optimizer: '", slot.parameter.name(),
@@ -130,7 +142,6 @@ void FederatedOptimizer::set_learning_rate(double learning_rate) {
     check_bits(slot, plan);
   }
   plan_ = plan;
-  if (learning_rate != before) agree();
 }
 
 }  // namespace blindfl::nn

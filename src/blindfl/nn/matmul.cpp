@@ -99,6 +99,18 @@ protocol::MatMul& MatMulImpl::layer() const {
   return *source_->layer;
 }
 
+std::optional<protocol::Settings> MatMulImpl::state_settings() const {
+  return layer().state_settings();
+}
+
+void MatMulImpl::save_layer(ByteSink& out) const {
+  layer().save(out);
+}
+
+void MatMulImpl::load_layer(ByteSource& in) {
+  layer().load(in);
+}
+
 void MatMulImpl::pretty_print(std::ostream& stream) const {
   const protocol::MatMulSpec& spec = source_->layer->params().spec();
   stream << "blindfl::MatMul(in_a=" << spec.in_a << ", in_b=" << spec.in_b << ", out=" << spec.out << ")";

@@ -66,6 +66,9 @@ class MatMulImpl : public FederatedModule {
   /// The layer below: for checkpoints, and for whoever wants to know what it holds.
   [[nodiscard]] protocol::MatMul& layer() const;
 
+  [[nodiscard]] std::optional<protocol::Settings> state_settings() const override;
+  void save_layer(ByteSink& out) const override;
+  void load_layer(ByteSource& in) override;
   void pretty_print(std::ostream& stream) const override;
 
  private:
