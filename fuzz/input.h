@@ -35,6 +35,17 @@ class Input {
   ByteView rest_;
 };
 
+/// `valid`, overwritten here and there. An edit is an offset (2 bytes), a length (1), and the bytes.
+inline Bytes edited(Input& input, Bytes message) {
+  while (!input.rest().empty() && !message.empty()) {
+    const std::size_t at = input.take_u16() % message.size();
+    const ByteView edit = input.take(input.take_byte());
+    std::ranges::copy(edit.first(std::min(edit.size(), message.size() - at)),
+                      message.begin() + static_cast<std::ptrdiff_t>(at));
+  }
+  return message;
+}
+
 /// Ends the process, which libFuzzer reports, unless what must hold does. An exception that a target does not expect
 /// ends it too.
 inline void check(bool holds, const char* what) {

@@ -102,17 +102,6 @@ struct SmallPaillier {
   std::vector<Product> products;
 };
 
-/// `valid`, overwritten here and there. An edit is an offset (2 bytes), a length (1), and the bytes.
-inline Bytes edited(Input& input, Bytes message) {
-  while (!input.rest().empty() && !message.empty()) {
-    const std::size_t at = input.take_u16() % message.size();
-    const ByteView edit = input.take(input.take_byte());
-    std::ranges::copy(edit.first(std::min(edit.size(), message.size() - at)),
-                      message.begin() + static_cast<std::ptrdiff_t>(at));
-  }
-  return message;
-}
-
 /// The first byte of an input for Paillier: the kernels (bit 2), the product (4, 5), threads (6), whether a second byte
 /// says by how much the message is too long or, negative, too short (7), and how the rest of the input becomes a
 /// message (0, 1).

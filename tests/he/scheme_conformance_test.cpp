@@ -250,6 +250,34 @@ TEST_P(Conformance, ALeftOperandBeyondThePlansBoundIsRefusedBeforeAnythingIsWrit
   EXPECT_TRUE(reply.bytes().empty());
 }
 
+TEST_P(Conformance, KeysAreSavedOrSayThatTheyCannotBe) {
+  if (!owner_->can_be_saved()) {
+    EXPECT_THROW((void)write_to_bytes([&](ByteSink& out) { owner_->save(out); }), InvalidArgument);
+    BufferSource in({});
+    EXPECT_THROW((void)scheme_->load_keys(in), DataError);
+    return;
+  }
+  const Bytes saved = write_to_bytes([&](ByteSink& out) {
+    owner_->save(out);
+    out.write_u8(7);
+  });
+  BufferSource in(saved);
+  const auto again = scheme_->load_keys(in);
+  EXPECT_EQ(in.remaining(), 1U);
+  EXPECT_EQ(again->public_key(), owner_->public_key());
+  // What was masked under the old keys is opened by the loaded ones.
+  const auto plan = scheme_->plan({2, 3, 2, 9, 0, 16, 128});
+  const IntMatrix x = random_matrix(Kind::kDense, 2, 3, 0, 9, test_random_);
+  const ShareMatrix m = random_share(3, 2, 16, random_);
+  const Masked masked = multiply(*plan, x, *load(*plan, encrypt(*plan, m)));
+  BufferSource reply(masked.reply);
+  EXPECT_EQ(again->open(*plan, reply, pool_) + masked.share, blindfl::multiply(x, m));
+  for (std::size_t size = 0; size + 1 < saved.size(); size += 61) {
+    BufferSource cut(ByteView(saved).first(size));
+    EXPECT_THROW((void)scheme_->load_keys(cut), DataError) << size;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(testing::scheme_and_kernel_names()),
                          [](const auto& scheme) { return scheme.param; });
 

@@ -15,6 +15,9 @@ using protocol::run_both;
 
 enum class Record { kYes, kNo };
 
+/// What A's and B's sessions saved (`Session::save_keys`); null: fresh keys.
+using SavedKeys = std::pair<std::shared_ptr<const SecretVector<std::byte>>, std::shared_ptr<const SecretVector<std::byte>>>;
+
 /// A and B in one process, each with a session over a memory channel, or over TLS where BLINDFL_TEST_LINK says so; what
 /// crosses it is recorded unless told otherwise.
 class TwoParties {
@@ -34,14 +37,15 @@ class TwoParties {
   explicit TwoParties(const std::vector<const he::Scheme*>& schemes, Record record = Record::kYes)
       : TwoParties(schemes, make_channels(), record) {}
 
-  TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes)
+  TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes,
+             const SavedKeys& keys = {})
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
       recordings_ = {std::make_unique<net::RecordingChannel>(*channels_.first),
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party)); };
+      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, keys)); };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }
@@ -66,8 +70,8 @@ class TwoParties {
 
  private:
   /// Initial weights are the same in every run, and different at the two parties.
-  static protocol::SessionOptions options(protocol::Party party) {
-    return {.weight_seed = party == protocol::Party::kA ? 11 : 22};
+  static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys) {
+    return {.weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
   }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
     if (of(recordings_, party)) return *of(recordings_, party);

@@ -126,8 +126,8 @@ void FederatedOptimizer::load(ByteSource& in) {
     steps_taken_ = steps;
     zero_grad();
     if (slots_.empty()) return;
-    protocol::Session& session = slots_.front().parameter.session();
-    origin_.loaded(session, "the optimizer", origin, {steps});
+    agree();  // on the learning rate of then
+    origin_.loaded(slots_.front().parameter.session(), "the optimizer", origin, {steps});
   });
 }
 
