@@ -18,12 +18,13 @@ if(BLINDFL_FUZZ)
   target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
-# blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [NO_INSTALL])
+# blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [TORCH] [NO_INSTALL])
 #
 # One room of the house: a static library `blindfl_<name>`, known as `blindfl::<name>` here and after installation.
+# TORCH: its sources see torch.
 # DEPENDS is the list of rooms that this one may include: scripts/check_includes enforces it.
 function(blindfl_room name)
-  cmake_parse_arguments(ROOM "NO_INSTALL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "TORCH;NO_INSTALL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   set(target blindfl_${name})
   add_library(${target} STATIC ${ROOM_SOURCES})
   add_library(blindfl::${name} ALIAS ${target})
@@ -32,6 +33,11 @@ function(blindfl_room name)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE_DEPENDS} $<BUILD_INTERFACE:blindfl_flags>)
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(ROOM_TORCH)
+    blindfl_unity(${target} torch ${ROOM_SOURCES})
+  else()
+    blindfl_unity(${target} other ${ROOM_SOURCES})
+  endif()
   if(NOT ROOM_NO_INSTALL)
     install(TARGETS ${target} EXPORT BlindFLTargets ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
     cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY ${CMAKE_SOURCE_DIR}/src OUTPUT_VARIABLE folder)

@@ -314,7 +314,7 @@ TEST(PaillierParams, HaveAFloor) {
   EXPECT_NO_THROW(Params({.key_bits = 2048}));
   EXPECT_NO_THROW(Params({.key_bits = 3072}));
   for (const int bits : {0, 1024, 2047, 4096}) {
-    EXPECT_EQ(testing::message_of<InvalidArgument>([&] { (void)Params({.key_bits = bits}); }),
+    EXPECT_EQ(blindfl::testing::message_of<InvalidArgument>([&] { (void)Params({.key_bits = bits}); }),
               "Paillier keys have 2048 or 3072 bits, not " + std::to_string(bits));
   }
 }
