@@ -284,6 +284,7 @@ TEST(InitGuess, ModelFollowsTheLabels) {
   EXPECT_EQ(kind("claims", {"0", "1", "2", "1"}), ModelKind::kPoisson);
   EXPECT_EQ(kind("y", {"0.5", "1", "2"}), ModelKind::kLinear);
   std::vector<std::string> many;
+  many.reserve(40);
   for (int i = 0; i < 40; ++i) many.push_back(std::to_string(i * i));
   EXPECT_EQ(kind("y", many), ModelKind::kLinear);
   EXPECT_EQ(init::guess_model(profile("y", {"0", "1"}), true).kind, ModelKind::kWdl);
@@ -319,6 +320,7 @@ TEST(InitGuess, CodesAreCategoriesAndSentencesAreNot) {
   const init::ColumnGuess code = init::guess_column(profile("region_code", {"3", "1", "3", "7"}), false);
   EXPECT_EQ(code.column.kind, ColumnKind::kCategorical);
   std::vector<std::string> sentences;
+  sentences.reserve(50);
   for (int i = 0; i < 50; ++i) {
     sentences.push_back("word" + std::to_string(i) + ", other" + std::to_string(i * 3) + ", more" + std::to_string(i));
   }

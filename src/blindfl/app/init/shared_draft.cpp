@@ -105,7 +105,7 @@ void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> 
 job::Shared draft_shared(std::span<const PartyDraft> drafts, const Arguments& arguments, Questions& questions,
                          std::ostream& out) {
   if (arguments.has("shared-from")) {
-    const job::Shared shared = job::load_shared(arguments.text("shared-from"));
+    job::Shared shared = job::load_shared(arguments.text("shared-from"));
     check_peers_section(shared, drafts, arguments);
     return shared;
   }
