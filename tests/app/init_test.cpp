@@ -11,6 +11,7 @@
 
 #include "blindfl/app/commands.h"
 #include "blindfl/app/init/guess.h"
+#include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/run.h"
 #include "testing/scratch_folder.h"
@@ -23,7 +24,6 @@ using job::ColumnKind;
 using job::ModelKind;
 using job::Transform;
 using ::testing::AllOf;
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -34,8 +34,8 @@ std::string people(std::size_t classes, char delimiter = ',') {
   text << "person_id" << d << "age" << d << "amount" << d << "town" << d << "tags" << d << "note" << d << "same" << d
        << "row" << d << "flag" << d << "label\n";
   for (std::size_t i = 0; i < 100; ++i) {
-    text << "secret" << i * 7919 % 1000 + 1000 << d << (i % 9 == 0 ? "NA" : std::to_string(20 + i % 50)) << d
-         << (i % 50 == 7 ? 100000 : 1 + i % 10) << d << "town" << i % 5 << d << "red|green"
+    text << "pseudonym" << i * 7919 % 1000 + 1000 << d << (i % 9 == 0 ? "NA" : std::to_string(20 + i % 50)) << d
+         << (i % 50 == 7 ? 123457 : 1 + i % 10) << d << "town" << i % 5 << d << "red|green"
          << (i % 3 == 0 ? "|blue" : "") << d << "words of " << i << d << "x" << d << i << d << i % 2 << d << i % classes
          << "\n";
   }
@@ -122,8 +122,8 @@ TEST_F(Init, TellsWhatItSawButNoValue) {
                                 HasSubstr("shared:\n  model:\n    kind: wdl\n"), HasSubstr("--shared-from"),
                                 HasSubstr("blindfl keygen --name b"), HasSubstr("blindfl plan --job")));
   const std::string all = result.out + testing::content_of(folder_ / "job.yaml");
-  EXPECT_THAT(all, AllOf(Not(HasSubstr("secret")), Not(HasSubstr("town1")), Not(HasSubstr("words of")),
-                         Not(HasSubstr("100000")), Not(HasSubstr("green"))));
+  EXPECT_THAT(all, AllOf(Not(HasSubstr("pseudonym")), Not(HasSubstr("town1")), Not(HasSubstr("words of")),
+                         Not(HasSubstr("123457")), Not(HasSubstr("green"))));
   EXPECT_FALSE(column(job::load_job(folder_ / "job.yaml"), "town").one_hot) << "wdl embeds";
 }
 
@@ -251,6 +251,12 @@ TEST_F(Init, RelativePathsBeginAtTheJobFile) {
   EXPECT_TRUE(std::filesystem::equivalent(job.own.data.train.value(), folder_ / "b.csv"));
 }
 
+TEST(InitPaths, OfAJobFileHereBeginHere) {
+  EXPECT_EQ(init::seen_from("", "data/b.csv"), "data/b.csv");
+  EXPECT_EQ(init::seen_from("jobs", "data/b.csv"), "../data/b.csv");
+  EXPECT_EQ(init::seen_from("", "/data/b.csv"), "/data/b.csv");
+}
+
 TEST_F(Init, FilesWithoutAHeaderHaveNumberedColumns) {
   (void)folder_.write("b.csv", "1.5,x,0\n2.5,y,1\n3.25,x,1\n");
   const Result result =
@@ -278,6 +284,7 @@ TEST(InitGuess, ModelFollowsTheLabels) {
   EXPECT_EQ(kind("claims", {"0", "1", "2", "1"}), ModelKind::kPoisson);
   EXPECT_EQ(kind("y", {"0.5", "1", "2"}), ModelKind::kLinear);
   std::vector<std::string> many;
+  many.reserve(40);
   for (int i = 0; i < 40; ++i) many.push_back(std::to_string(i * i));
   EXPECT_EQ(kind("y", many), ModelKind::kLinear);
   EXPECT_EQ(init::guess_model(profile("y", {"0", "1"}), true).kind, ModelKind::kWdl);
@@ -313,6 +320,7 @@ TEST(InitGuess, CodesAreCategoriesAndSentencesAreNot) {
   const init::ColumnGuess code = init::guess_column(profile("region_code", {"3", "1", "3", "7"}), false);
   EXPECT_EQ(code.column.kind, ColumnKind::kCategorical);
   std::vector<std::string> sentences;
+  sentences.reserve(50);
   for (int i = 0; i < 50; ++i) {
     sentences.push_back("word" + std::to_string(i) + ", other" + std::to_string(i * 3) + ", more" + std::to_string(i));
   }

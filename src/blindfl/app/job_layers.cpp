@@ -18,10 +18,6 @@ FixedPointSpec encoding_of(const job::Encoding& encoding) {
   return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
 }
 
-bool has_embeddings(ModelKind kind) {
-  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
-}
-
 void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
   const std::string kind = job::Value<ModelKind>::write(model.kind);
   const bool has_fields = !a.fields.empty() || !b.fields.empty();

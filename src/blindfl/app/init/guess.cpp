@@ -113,10 +113,6 @@ double power_above(double x) {
 
 }  // namespace
 
-bool has_embeddings(ModelKind kind) {
-  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
-}
-
 ColumnGuess guess_column(const ColumnProfile& profile, bool is_a) {
   job::Column column;
   column.name = profile.name();

@@ -43,7 +43,4 @@ struct ModelGuess {
 /// How the numeric features of a party become integers.
 [[nodiscard]] job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns);
 
-/// Whether a model of that kind has embeddings. In others, categories must be one-hot.
-[[nodiscard]] bool has_embeddings(job::ModelKind kind);
-
 }  // namespace blindfl::app::init

@@ -173,8 +173,8 @@ PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
 
 std::filesystem::path seen_from(const std::filesystem::path& folder, const std::filesystem::path& path) {
   if (path.is_absolute()) return path;
-  return std::filesystem::absolute(path).lexically_normal().lexically_proximate(
-      std::filesystem::absolute(folder).lexically_normal());
+  const std::filesystem::path here = std::filesystem::current_path();
+  return (here / path).lexically_normal().lexically_proximate((here / folder).lexically_normal());
 }
 
 job::Data data_of(const PartyDraft& draft, job::ModelKind model, const std::filesystem::path& folder) {

@@ -105,7 +105,7 @@ void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> 
 job::Shared draft_shared(std::span<const PartyDraft> drafts, const Arguments& arguments, Questions& questions,
                          std::ostream& out) {
   if (arguments.has("shared-from")) {
-    const job::Shared shared = job::load_shared(arguments.text("shared-from"));
+    job::Shared shared = job::load_shared(arguments.text("shared-from"));
     check_peers_section(shared, drafts, arguments);
     return shared;
   }
@@ -154,8 +154,9 @@ job::Link draft_link(job::PartyName party, const std::filesystem::path& folder, 
     require<UsageError>(!link.plaintext || !arguments.has(flag), "--plaintext uses no certificates: leave out --",
                         flag);
     if (link.plaintext) return std::optional<std::filesystem::path>();
-    const std::string answer =
-        arguments.has(flag) ? arguments.text(flag) : questions.ask(flag, question, (folder / "keys" / name).string());
+    const std::string guess = (folder / "keys" / name).string();
+    const std::string answer = arguments.has(flag) ? arguments.text(flag) : questions.ask(flag, question, guess);
+    if (answer == guess) return std::optional(std::filesystem::path("keys") / name);
     return std::optional(seen_from(folder, answer));
   };
   link.certificate = file("certificate", "This party's certificate", me + ".crt");

@@ -29,6 +29,10 @@ bool is_classifier(ModelKind kind) {
   return kind != ModelKind::kLinear && kind != ModelKind::kPoisson;
 }
 
+bool has_embeddings(ModelKind kind) {
+  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+}
+
 std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/) {
   static constexpr Name<ActivationKind> kNames[] = {{"relu", ActivationKind::kRelu}, {"tanh", ActivationKind::kTanh}};
   return kNames;

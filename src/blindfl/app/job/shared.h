@@ -18,6 +18,8 @@ enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
 [[nodiscard]] std::span<const Name<ModelKind>> names_of(ModelKind /*kind*/);
 /// Whether labels are classes, and not numbers.
 [[nodiscard]] bool is_classifier(ModelKind kind);
+/// Whether it embeds categories. In others they must be one-hot.
+[[nodiscard]] bool has_embeddings(ModelKind kind);
 
 enum class ActivationKind { kRelu, kTanh };
 [[nodiscard]] std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/);
