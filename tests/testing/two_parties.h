@@ -34,14 +34,15 @@ class TwoParties {
   explicit TwoParties(const std::vector<const he::Scheme*>& schemes, Record record = Record::kYes)
       : TwoParties(schemes, make_channels(), record) {}
 
-  TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes)
+  TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes,
+             std::size_t threads = 1)
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
       recordings_ = {std::make_unique<net::RecordingChannel>(*channels_.first),
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party)); };
+      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, threads)); };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }
@@ -66,8 +67,8 @@ class TwoParties {
 
  private:
   /// Initial weights are the same in every run, and different at the two parties.
-  static protocol::SessionOptions options(protocol::Party party) {
-    return {.weight_seed = party == protocol::Party::kA ? 11 : 22};
+  static protocol::SessionOptions options(protocol::Party party, std::size_t threads) {
+    return {.threads = threads, .weight_seed = party == protocol::Party::kA ? 11 : 22};
   }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
     if (of(recordings_, party)) return *of(recordings_, party);
