@@ -159,8 +159,8 @@ class RepeatableEncryptedEmbed : public RepeatableEncrypted {
   [[nodiscard]] static EmbedMatMulSpec make_spec() {
     EmbedMatMulSpec spec;
     spec.fields_a = {{.field = {.name = "a0", .categories = 9}, .update = Update::kEncrypted}};
-    spec.fields_b = {{.field = {.name = "b0", .categories = 7, .most = 3, .pooling = Pooling::kMean},
-                      .update = Update::kEncrypted}};
+    spec.fields_b = {
+        {.field = {.name = "b0", .categories = 7, .most = 3, .pooling = Pooling::kMean}, .update = Update::kEncrypted}};
     spec.dimension = 3;
     spec.out = 2;
     spec.batch = 6;

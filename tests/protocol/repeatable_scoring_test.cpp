@@ -40,7 +40,8 @@ class RepeatableMatMul : public Repeatable {
  protected:
   Scores score(MatMulScorer& scorer, const Keys* keys) { return score(scorer, keys, x_a_, x_b_); }
   static Scores score(MatMulScorer& scorer, const Keys* keys, const IntMatrix& x_a, const IntMatrix& x_b) {
-    return scorer.score(keys, [&](MatMul& layer, Party party) { return layer.forward(party == Party::kA ? x_a : x_b); });
+    return scorer.score(keys,
+                        [&](MatMul& layer, Party party) { return layer.forward(party == Party::kA ? x_a : x_b); });
   }
   /// A step of SGD, so that pieces are those of a trained model.
   void train(MatMulScorer& scorer) {
@@ -100,9 +101,8 @@ TEST_P(RepeatableMatMul, GivesOtherMasksForAnotherBatchModelOrKey) {
   for (std::uint32_t r = 0; r < 24; ++r) reversed[r] = 23 - r;
   const Keys other_model{keys_.a.for_model("other"), keys_.b.for_model("other")};
   const Keys other_keys = draw_keys();
-  for (const Scores& other :
-       {score(scorer, &keys_, x_a_.select_rows(reversed), x_b_.select_rows(reversed)), score(scorer, &other_model),
-        score(scorer, &other_keys)}) {
+  for (const Scores& other : {score(scorer, &keys_, x_a_.select_rows(reversed), x_b_.select_rows(reversed)),
+                              score(scorer, &other_model), score(scorer, &other_keys)}) {
     EXPECT_EQ(equal_values(other.at_a, scores.at_a), 0U);
     EXPECT_EQ(equal_values(other.at_b, scores.at_b), 0U);
   }
@@ -248,8 +248,8 @@ TEST_P(RepeatableProduct, MasksAreUniformAndThoseOfTwoBatchesIndependent) {
   const IntMatrix nearly = IntMatrix::dense(kRows, kInner, values, 0, 1 << 16);
   const Product first = multiply_in(parties_, x_);
   const Product second = multiply_in(parties_, nearly);
-  for (const ShareMatrix& seen : {first.kept, first.opened, second.opened, first.kept - second.kept,
-                                  first.opened - second.opened}) {
+  for (const ShareMatrix& seen :
+       {first.kept, first.opened, second.opened, first.kept - second.kept, first.opened - second.opened}) {
     EXPECT_TRUE(testing::looks_uniform<UInt128>(seen.values()));
   }
 }

@@ -42,7 +42,9 @@ class TwoParties {
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, threads)); };
+      return [&, party] {
+        return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, threads));
+      };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }

@@ -50,8 +50,8 @@ class Random {
   [[nodiscard]] Random fork();
 
   /// A pseudo-random function of a secret key and a context (HMAC-SHA-256, then AES-CTR): the same stream again for the
-  /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked repeats
-  /// too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret.
+  /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked
+  /// repeats too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret.
   [[nodiscard]] static Random derived(std::span<const std::byte, KeyStream::kKeyBytes> key,
                                       std::span<const std::byte> context);
 

@@ -71,14 +71,12 @@ class Multiplier {
   /// Writes `[[x M + R]]` for a mask `R`, re-randomised, `plan.reply_bytes()` bytes, and returns `-R`.
   /// `operand` must come from `load` of this multiplier with a plan of the same layout.
   /// All bits of `R`, and nothing else, are drawn from `masks`: the same stream gives the same `R` under the same plan,
-  /// whatever the threads, the kernels and what `prepare` has made. What re-randomises comes from `random`, which must be
-  /// fresh: errors and flooding that repeat under two encryptions of M cancel out in the difference of two replies, and
-  /// what is left tells x.
-  /// Reveals: to the key's owner, who decrypts it, a masked value and nothing about how it was computed.
-  /// Throws InvalidArgument if `x` is not what the plan was made for.
+  /// whatever the threads, the kernels and what `prepare` has made. What re-randomises comes from `random`, which must
+  /// be fresh: errors and flooding that repeat under two encryptions of M cancel out in the difference of two replies,
+  /// and what is left tells x. Reveals: to the key's owner, who decrypts it, a masked value and nothing about how it
+  /// was computed. Throws InvalidArgument if `x` is not what the plan was made for.
   [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                              Random& random, Random& masks, ThreadPool& pool,
-                                              ByteSink& reply) const;
+                                              Random& random, Random& masks, ThreadPool& pool, ByteSink& reply) const;
   /// The same with a fresh mask.
   [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
                                               Random& random, ThreadPool& pool, ByteSink& reply) const {

@@ -203,18 +203,18 @@ EncryptedUpdateHolder::EncryptedUpdateHolder(std::shared_ptr<const EncryptedUpda
 // Which weights these are, as far as this party can tell: their key and shape, and how many steps they have seen.
 MaskedProduct EncryptedUpdateHolder::masked_product(const Session& session, std::uint32_t layer,
                                                     const he::paillier::ReplyLayout& layout) const {
-  return {session.party(), params_->spec().product_step, layer, write_to_bytes([&](ByteSink& out) {
-            out.write(params_->digest(peer_.key()->id()));
-            for (const std::uint64_t number :
-                 {static_cast<std::uint64_t>(steps_), static_cast<std::uint64_t>(layout.rows),
-                  static_cast<std::uint64_t>(layout.cols), static_cast<std::uint64_t>(layout.groups),
-                  static_cast<std::uint64_t>(layout.cols_per_group),
-                  static_cast<std::uint64_t>(layout.rows_per_ciphertext),
-                  static_cast<std::uint64_t>(layout.slots.width()), static_cast<std::uint64_t>(layout.value_bits),
-                  static_cast<std::uint64_t>(layout.mask_bits)}) {
-              out.write_u64(number);
-            }
-          })};
+  return {
+      session.party(), params_->spec().product_step, layer, write_to_bytes([&](ByteSink& out) {
+        out.write(params_->digest(peer_.key()->id()));
+        for (const std::uint64_t number :
+             {static_cast<std::uint64_t>(steps_), static_cast<std::uint64_t>(layout.rows),
+              static_cast<std::uint64_t>(layout.cols), static_cast<std::uint64_t>(layout.groups),
+              static_cast<std::uint64_t>(layout.cols_per_group), static_cast<std::uint64_t>(layout.rows_per_ciphertext),
+              static_cast<std::uint64_t>(layout.slots.width()), static_cast<std::uint64_t>(layout.value_bits),
+              static_cast<std::uint64_t>(layout.mask_bits)}) {
+          out.write_u64(number);
+        }
+      })};
 }
 
 ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t layer, const IntMatrix& x) {

@@ -55,9 +55,9 @@ class HashedWords {
 Bytes digest_of_matrix(const IntMatrix& x) {
   const bool dense = x.kind() == IntMatrix::Kind::kDense;
   HashedWords words;
-  for (const std::uint64_t fact : {static_cast<std::uint64_t>(dense), static_cast<std::uint64_t>(x.rows()),
-                                   static_cast<std::uint64_t>(x.cols()), static_cast<std::uint64_t>(x.scale()),
-                                   x.bound()}) {
+  for (const std::uint64_t fact :
+       {static_cast<std::uint64_t>(dense), static_cast<std::uint64_t>(x.rows()), static_cast<std::uint64_t>(x.cols()),
+        static_cast<std::uint64_t>(x.scale()), x.bound()}) {
     words.add(fact);
   }
   for (std::size_t r = 0; r < x.rows(); ++r) {

@@ -25,12 +25,11 @@ MaskedProduct masked_product(const Session& session, const SchemeKeys& keys, con
               out.write_u64(words.size());
               out.write(as_bytes(words));
             }
-            for (const std::uint64_t number : {static_cast<std::uint64_t>(spec.rows),
-                                               static_cast<std::uint64_t>(spec.inner),
-                                               static_cast<std::uint64_t>(spec.cols), spec.left_bound,
-                                               static_cast<std::uint64_t>(spec.left_scale),
-                                               static_cast<std::uint64_t>(spec.right_scale),
-                                               static_cast<std::uint64_t>(spec.right_bits), plan.reply_bytes()}) {
+            for (const std::uint64_t number :
+                 {static_cast<std::uint64_t>(spec.rows), static_cast<std::uint64_t>(spec.inner),
+                  static_cast<std::uint64_t>(spec.cols), spec.left_bound, static_cast<std::uint64_t>(spec.left_scale),
+                  static_cast<std::uint64_t>(spec.right_scale), static_cast<std::uint64_t>(spec.right_bits),
+                  plan.reply_bytes()}) {
               out.write_u64(number);
             }
           })};

@@ -140,8 +140,8 @@ TEST_P(MaskedReply, IsTheSameWithTwoThreads) {
   const CryptoTensor encrypted = encrypt(l, values);
   ThreadPool two(2);
   Integers masks;
-  const Bytes bytes =
-      write_to_bytes([&](ByteSink& out) { masks = write_masked(l, encrypted, randomizers_, lab_.random(), lab_.random(), two, out); });
+  const Bytes bytes = write_to_bytes(
+      [&](ByteSink& out) { masks = write_masked(l, encrypted, randomizers_, lab_.random(), lab_.random(), two, out); });
   BufferSource in(bytes);
   const Integers opened = open_masked(l, lab_.key(), in, two);
   for (std::size_t i = 0; i < values.size(); ++i) ASSERT_EQ(opened[i] - masks[i], values[i]);

@@ -53,7 +53,8 @@ class Rerandomisation : public ::testing::TestWithParam<std::string_view> {
     Randomizers randomizers(lab_.key().public_key());
     HidingProbe::switch_hiding(randomizers, fresh, /*masks=*/true);
     const Bytes bytes = write_to_bytes([&](ByteSink& out) {
-      (void)write_masked(layout_, multiply(x, m_, kInner, lab_.pool()), randomizers, lab_.random(), lab_.random(), lab_.pool(), out);
+      (void)write_masked(layout_, multiply(x, m_, kInner, lab_.pool()), randomizers, lab_.random(), lab_.random(),
+                         lab_.pool(), out);
     });
     EXPECT_EQ(layout_.rows_per_ciphertext, 1U);
     const BigInt n2 = lab_.n2();
