@@ -20,6 +20,7 @@
 #include "blindfl/nn/models.h"
 #include "blindfl/protocol/in_process.h"
 #include "blindfl/protocol/psi.h"
+#include "blindfl/protocol/repeatable_scoring.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/progress.h"
@@ -58,7 +59,9 @@ using protocol::AlignmentKind;
 using protocol::AlignmentOptions;
 using protocol::AlignmentProgress;
 using protocol::Link;
+using protocol::MaskKey;
 using protocol::Party;
+using protocol::RepeatableScoring;
 using protocol::Session;
 using protocol::SessionOptions;
 using protocol::TransferProgress;

@@ -26,6 +26,17 @@ TEST(Digest, IsSha256) {
   EXPECT_EQ(digest_of("abc").size(), kDigestBytes);
 }
 
+TEST(Digest, WithAKeyIsHmacSha256) {
+  // RFC 4231, cases 1, 2 and 6.
+  EXPECT_EQ(hex(keyed_digest_of(Bytes(20, std::byte{0x0b}), as_bytes("Hi There"))),
+            "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  EXPECT_EQ(hex(keyed_digest_of(as_bytes("Jefe"), as_bytes("what do ya want for nothing?"))),
+            "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+  EXPECT_EQ(hex(keyed_digest_of(Bytes(131, std::byte{0xaa}),
+                                as_bytes("Test Using Larger Than Block-Size Key - Hash Key First"))),
+            "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
 TEST(Digest, OfPiecesIsThatOfTheWhole) {
   DigestOfPieces pieces;
   pieces.add(as_bytes("a"));

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -178,6 +179,31 @@ TEST(Random, DrawsEvenlyBelowALimit) {
   for (const int count : counts) EXPECT_NEAR(count, 10000, 700);
   EXPECT_EQ(random.below(1), 0U);
   EXPECT_THROW((void)random.below(0), InvalidArgument);
+}
+
+TEST(Random, DerivedRepeatsForTheSameKeyAndContextOnly) {
+  Random random;
+  std::array<std::byte, KeyStream::kKeyBytes> key{};
+  random.fill(key);
+  auto other_key = key;
+  other_key.back() ^= std::byte{1};
+  const auto derived = [&](const auto& from, std::string_view context) {
+    Random made = Random::derived(from, as_bytes(context));
+    return draw(made, 5000);
+  };
+  const Bytes first = derived(key, "context");
+  EXPECT_EQ(derived(key, "context"), first);
+  EXPECT_NE(derived(key, "contexts"), first);
+  EXPECT_NE(derived(key, ""), first);
+  EXPECT_NE(derived(other_key, "context"), first);
+  // Forks repeat too, and are streams of their own.
+  Random one = Random::derived(key, as_bytes("context"));
+  Random same = Random::derived(key, as_bytes("context"));
+  Random fork = one.fork();
+  Random same_fork = same.fork();
+  EXPECT_EQ(draw(fork, 100), draw(same_fork, 100));
+  EXPECT_EQ(draw(one, 100), draw(same, 100));
+  EXPECT_NE(draw(one, 100), draw(fork, 100));
 }
 
 std::vector<std::uint64_t> first_numbers(SeededRandom random) {

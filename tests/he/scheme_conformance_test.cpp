@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string_view>
+
 #include "blindfl/base/error.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/products.h"
@@ -183,6 +186,36 @@ TEST_P(Conformance, MasksAreFreshAndUniform) {
   EXPECT_TRUE(testing::looks_uniform<UInt128>((first.share - second.share).values()));
   const ShareMatrix opened = open(*plan, first.reply);
   EXPECT_TRUE(testing::looks_uniform<UInt128>(opened.values()));
+}
+
+TEST_P(Conformance, MasksAreWhatTheirSourceGivesWhateverElseIsDrawn) {
+  const IntMatrix x = random_matrix(Kind::kCsr, 70, 20, 16, 1 << 20, test_random_);
+  const auto plan = scheme_->plan({70, 20, 5, 1 << 20, 16, 32, 128});
+  const ShareMatrix m = random_share(20, 5, 32, random_);
+  const auto operand = load(*plan, encrypt(*plan, m));
+  std::array<std::byte, KeyStream::kKeyBytes> key{};
+  random_.fill(key);
+  const auto masked_with = [&](std::string_view context, std::size_t threads) {
+    ThreadPool pool(threads);
+    Random masks = Random::derived(key, as_bytes(context));
+    Masked masked;
+    masked.reply = write_to_bytes([&](ByteSink& out) {
+      masked.share = multiplier_->multiply_and_mask(*plan, x, *operand, random_, masks, pool, out);
+    });
+    EXPECT_EQ(open(*plan, masked.reply) + masked.share, blindfl::multiply(x, m));
+    return masked;
+  };
+  const Masked first = masked_with("one", 1);
+  const Masked threads = masked_with("one", 3);
+  // What was made ahead replaces what would be drawn now, and no mask.
+  multiplier_->expect(*plan);
+  for (int i = 0; i < 5; ++i) (void)multiplier_->prepare();
+  const Masked prepared = masked_with("one", 1);
+  for (const Masked* again : {&threads, &prepared}) {
+    EXPECT_EQ(again->share, first.share);
+    EXPECT_TRUE(scheme_->name() == "plain" || again->reply != first.reply);
+  }
+  EXPECT_NE(masked_with("two", 1).share, first.share);
 }
 
 TEST_P(Conformance, BytesOfAnotherSizeAreAProtocolError) {

@@ -38,14 +38,16 @@ class TwoParties {
       : TwoParties(schemes, make_channels(), record) {}
 
   TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes,
-             const SavedKeys& keys = {})
+             const SavedKeys& keys = {}, std::size_t threads = 1)
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
       recordings_ = {std::make_unique<net::RecordingChannel>(*channels_.first),
                      std::make_unique<net::RecordingChannel>(*channels_.second)};
     }
     const auto make = [&](protocol::Party party) {
-      return [&, party] { return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, keys)); };
+      return [&, party] {
+        return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, keys, threads));
+      };
     };
     sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }
@@ -70,8 +72,10 @@ class TwoParties {
 
  private:
   /// Initial weights are the same in every run, and different at the two parties.
-  static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys) {
-    return {.weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
+  static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys, std::size_t threads) {
+    return {.threads = threads,
+            .weight_seed = party == protocol::Party::kA ? 11 : 22,
+            .saved_keys = of(keys, party)};
   }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
     if (of(recordings_, party)) return *of(recordings_, party);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "blindfl/he/lattice/key_owner.h"
@@ -32,7 +33,7 @@ struct MultiplierProbe {
 
   /// What `multiply_and_mask` does, up to the point where it rounds.
   static std::vector<ExactTile> exact_reply(const LatticeMultiplier& m, const LatticePlan& plan, const IntMatrix& x,
-                                            const Operand& operand, Random& random, ThreadPool& pool,
+                                            const Operand& operand, Random& random, Random& masks, ThreadPool& pool,
                                             ShareMatrix& share) {
     const Tiling& t = plan.tiling();
     const LeftOperand left(*m.params_, m.kernels_, t, x, 0, t.row_tiles, pool, m.scratch_);
@@ -45,7 +46,7 @@ struct MultiplierProbe {
         ExactTile tile{plan.area(r, col_tile), {}, {}};
         m.add_error(reply, random);
         tile.results.resize(tile.area.size());
-        LatticeMultiplier::TileRandom drawn{random.fork(), random.fork()};
+        LatticeMultiplier::TileRandom drawn{random.fork(), masks.fork()};
         m.mask_results(reply, t, tile.area, drawn, share, tile.results);
         for (std::size_t l = 0; l < m.params_->moduli().size(); ++l) {
           const std::uint64_t* c1 = m.component(reply, 1, l);
@@ -82,12 +83,14 @@ class Lab {
   struct Opened {
     std::vector<double> noise;          ///< of each result, in units of 1 / q
     std::vector<std::uint64_t> second;  ///< the second component modulo the first prime
+    ShareMatrix results_share;          ///< what the multiplier keeps
   };
-  Opened open(const IntMatrix& x) {
+  Opened open(const IntMatrix& x) { return open(x, random_); }
+  Opened open(const IntMatrix& x, Random& masks) {
     ShareMatrix share(x.rows(), m_.cols(), m_.scale());
-    const auto tiles = MultiplierProbe::exact_reply(multiplier_, *plan_, x, *operand_, random_, pool_, share);
+    const auto tiles = MultiplierProbe::exact_reply(multiplier_, *plan_, x, *operand_, random_, masks, pool_, share);
     const ShareMatrix expected = blindfl::multiply(x, m_) - share;
-    Opened opened;
+    Opened opened{{}, {}, share};
     for (const ExactTile& tile : tiles) {
       add_noise(tile, expected, opened.noise);
       opened.second.insert(opened.second.end(), tile.c1[0].begin(), tile.c1[0].end());
@@ -189,6 +192,29 @@ TEST(Noise, OfAFloodedReplyStaysBelowAQuarterOfAPlaintextsUnit) {
   const double flooding = std::exp2(log_q - Params::kFloodExponent);
   EXPECT_LE(largest(noise), flooding * (1 + 0x1p-40));
   EXPECT_GE(largest(noise), flooding / 2) << "flooding fills its range";
+}
+
+// Masks may repeat, flooding and errors may not: two replies' noise would cancel and leave what tells x.
+TEST(Noise, IsFreshUnderTheSameMasks) {
+  Lab lab;
+  lab.encrypt(random_share(62, 1, 0, lab.random()), 128, kBound);
+  std::array<std::byte, KeyStream::kKeyBytes> key{};
+  lab.random().fill(key);
+  Random masks = Random::derived(key, {});
+  Random same_masks = Random::derived(key, {});
+  const IntMatrix x = filled(128, 62, false, kBound);
+  const Lab::Opened first = lab.open(x, masks);
+  const Lab::Opened second = lab.open(x, same_masks);
+  EXPECT_EQ(first.results_share, second.results_share);
+  double log_q = 0;
+  for (const Modulus& m : lab.params().moduli()) log_q += std::log2(static_cast<double>(m.value()));
+  const double flooding = std::exp2(log_q - Params::kFloodExponent);
+  std::size_t near = 0;
+  for (std::size_t i = 0; i < first.noise.size(); ++i) {
+    near += std::abs(first.noise[i] - second.noise[i]) < flooding * 0x1p-20 ? 1 : 0;
+  }
+  EXPECT_EQ(near, 0U);
+  EXPECT_NE(first.second, second.second);
 }
 
 /// Kolmogorov and Smirnov's distance between two samples, in units of what chance gives.
