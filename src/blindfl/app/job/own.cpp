@@ -77,7 +77,8 @@ Entries entries_of(Column& column) {
       .add("kind", column.kind, "a number, one category, several categories in one cell, or nothing that is used",
            {.otherwise = "default_kind", .synonyms = {"type", "dtype"}})
       .add("transform", column.transform,
-           "of a number: mean 0 and deviation 1 in the training file (standardise), or log(1 + x)",
+           "of a number: mean 0 and deviation 1 in the training file, cut off at 8 deviations or at numeric.largest if "
+           "that is less (standardise); or log(1 + x), and -log(1 - x) below 0 (log)",
            {.synonyms = {"scaling", "normalise", "normalize"}})
       .add("missing", column.missing,
            "what a missing number becomes, or that it is an error; a missing category is one like any other",
