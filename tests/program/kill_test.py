@@ -216,7 +216,7 @@ class Kill(ProgramTest):
     def test_weights_under_encryption_survive(self):
         shared = {
             "model": {"kind": "wdl", "hidden": [4], "embedding_dim": 2},
-            "training": {"epochs": 2, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
+            "training": {"epochs": 5, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
             "scheme": {"update": "encrypted", "default": "paillier", "automatic": False},
             "alignment": {"mode": "aligned"},
         }
