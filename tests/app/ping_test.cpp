@@ -126,5 +126,22 @@ TEST(Interruption, CallsWhatIsToStopAndNothingAfterwards) {
   EXPECT_EQ(calls, 1);
 }
 
+// Libraries start threads before `main`, and the system gives them signals too.
+TEST(Interruption, HearsOfASignalThatAnOlderThreadTook) {
+  std::promise<void> over;
+  std::thread older([done = over.get_future()] { done.wait(); });
+  {
+    Interruption interruption;
+    std::promise<void> called;
+    interruption.on_interrupt([&] { called.set_value(); });
+    pthread_kill(older.native_handle(), SIGINT);
+    called.get_future().get();
+    EXPECT_TRUE(interruption.happened());
+    EXPECT_FALSE(Interruption().happened());  // it was made after the signal
+  }
+  over.set_value();
+  older.join();
+}
+
 }  // namespace
 }  // namespace blindfl::app

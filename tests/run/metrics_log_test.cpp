@@ -117,6 +117,19 @@ TEST(MetricsLog, GoesOnAfterACheckpoint) {
   EXPECT_EQ(file.lines[3].set, "again");
 }
 
+TEST(MetricsLog, ForgetsATestThatWillBeDoneAgain) {
+  const ScratchFolder folder;
+  const auto path = folder / "metrics.jsonl";
+  {
+    MetricsLog log(path, Party::kB);
+    for (const char* set : {"train", "validation", "test"}) log.write({.step = 5, .set = set, .values = {{"auc", 1}}});
+  }
+  (void)MetricsLog::resume(path, Party::kB, 5);
+  const MetricsFile file = read_metrics(path);
+  ASSERT_EQ(file.lines.size(), 2U);
+  EXPECT_EQ(file.lines[1].set, "validation");
+}
+
 TEST(MetricsLog, GoesOnWhereAKilledRunLeftHalfALine) {
   const ScratchFolder folder;
   const auto path = folder.write("metrics.jsonl", std::string(kGood) + std::string(kGood).substr(0, 20));

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <csignal>
-
 #include <atomic>
 #include <functional>
 #include <mutex>
@@ -9,8 +7,8 @@
 
 namespace blindfl::app {
 
-/// While it exists, Ctrl-C and SIGTERM call a function instead of ending the process. To be made before other threads
-/// are, which then leave these signals alone too.
+/// While it exists, Ctrl-C and SIGTERM call a function instead of ending the process, whatever threads there are. Of
+/// several, each hears of every signal.
 class Interruption {
  public:
   Interruption();
@@ -27,12 +25,11 @@ class Interruption {
  private:
   void wait();
 
-  sigset_t signals_{};
-  sigset_t before_{};
   std::mutex mutex_;
   std::function<void()> stop_;
   std::atomic<bool> happened_ = false;
   std::atomic<bool> over_ = false;
+  unsigned seen_ = 0;  ///< signals that were acted on
   std::thread thread_;
 };
 

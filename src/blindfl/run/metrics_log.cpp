@@ -115,14 +115,14 @@ std::ifstream open_to_read(const std::filesystem::path& path) {
   return file;
 }
 
-/// Where the first line beyond a step begins, or half a line: all from there on is to be forgotten.
+/// Where the first line beyond a step begins, or that of a test, or half a line: all from there on is to be forgotten.
 std::uint64_t end_of_step(const std::filesystem::path& path, std::uint64_t last_step) {
   std::ifstream file = open_to_read(path);
   Reader reader(file, path.string());
   while (true) {
     const std::uint64_t before = reader.bytes();
     const auto line = reader.next();
-    if (!line || line->step > last_step) return before;
+    if (!line || line->step > last_step || line->set == kTestSet) return before;
   }
 }
 

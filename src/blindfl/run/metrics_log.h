@@ -6,6 +6,7 @@
 #include <istream>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blindfl/base/disk_file.h"
@@ -21,6 +22,8 @@ namespace blindfl::run {
 
 /// No line is longer, its end included.
 constexpr std::size_t kMaxMetricsLineBytes = std::size_t{1} << 16;
+/// The set of rows that is measured once, when training is over.
+constexpr std::string_view kTestSet = "test";
 
 struct MetricsLine {
   std::uint64_t step = 0;
@@ -36,7 +39,8 @@ class MetricsLog {
   /// Makes the file, which must not be there yet. Throws ConfigError if that fails.
   MetricsLog(const std::filesystem::path& path, Party party);
 
-  /// Goes on with a file that a run left, after `last_step`: lines beyond it, and half a line at its end, are cut off.
+  /// Goes on with a file that a run left, after `last_step`: lines beyond it, and half a line at its end, are cut off,
+  /// and so is a test: the run will test again.
   /// Throws DataError if it is not such a file.
   [[nodiscard]] static MetricsLog resume(const std::filesystem::path& path, Party party, std::uint64_t last_step);
 

@@ -52,13 +52,13 @@ class JobSession {
   void meet(const job::Job& job, std::ostream& out);
   void on_interrupt();
 
-  Interruption interruption_;
   std::atomic<bool> orderly_ = false;
   std::atomic<bool> stop_asked_ = false;
   std::vector<std::unique_ptr<he::Scheme>> schemes_;
   std::unique_ptr<net::GrpcChannel> link_;
   std::unique_ptr<net::TimedChannel> channel_;
   std::unique_ptr<protocol::Session> session_;
+  Interruption interruption_;  // the first to go: it calls `link_`, also when the constructor fails
 };
 
 }  // namespace blindfl::app

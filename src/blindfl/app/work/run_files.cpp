@@ -7,6 +7,7 @@
 #include "blindfl/app/job/reader.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/base/checked_file.h"
+#include "blindfl/base/disk_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/nn/state.h"
@@ -168,6 +169,14 @@ void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const st
   for (std::size_t i = keep; i < all.size(); ++i) {
     const bool is_needed = all[i].step > 0 && std::ranges::find(needed, all[i].step) != needed.end();
     if (!is_needed) std::filesystem::remove(all[i].path);
+  }
+}
+
+void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step) {
+  for (const run::SavedStep& saved : folder.checkpoints()) {
+    if (saved.step <= step) continue;
+    std::filesystem::remove(saved.path);
+    flush_name_to_disk(saved.path);
   }
 }
 

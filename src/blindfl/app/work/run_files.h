@@ -42,6 +42,9 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
                                             nn::FederatedOptimizer& optimizer);
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
+/// Removes checkpoints of later steps than `step`, which both parties go on after. The peer has other pieces for those
+/// steps than it will have when it gets there again, and pieces of two attempts do not fit together.
+void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step);
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation);
 [[nodiscard]] Preparation load_preparation(const std::filesystem::path& folder);

@@ -1,6 +1,7 @@
 #include "blindfl/app/work/run_log.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <iomanip>
 #include <ostream>
 #include <sstream>
@@ -16,7 +17,10 @@ double wall_time() {
 }
 
 run::MetricsLog open_metrics(const run::RunFolder& folder, Party party, const RunLog::Options& options) {
-  if (options.resumed_after) return run::MetricsLog::resume(folder.metrics_path(), party, *options.resumed_after);
+  // A process that was killed right after its first checkpoint had not begun the file.
+  const bool is_there = std::filesystem::exists(folder.metrics_path());
+  if (options.resumed_after && is_there)
+    return run::MetricsLog::resume(folder.metrics_path(), party, *options.resumed_after);
   return {folder.metrics_path(), party};
 }
 
@@ -31,6 +35,9 @@ RunLog::RunLog(const run::RunFolder& folder, Party party, const net::TimedChanne
       metrics_(open_metrics(folder, party, options)),
       events_(folder.events_path(), party, wall_time()),
       progress_(out, options.terminal) {
+  // What is measured before another step belongs to the last one.
+  step_ = options.resumed_after.value_or(0);
+  epoch_ = options.resumed_epoch;
   if (options.resumed_after) events_.restart(*options.resumed_after + 1, wall_time());
   bytes_sent_ = net::total(channel.sent()).bytes;
   bytes_received_ = net::total(channel.received()).bytes;

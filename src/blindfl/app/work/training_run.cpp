@@ -9,10 +9,10 @@
 #include <fstream>
 #include <iostream>
 #include <ostream>
-#include <set>
 #include <sstream>
 
 #include "blindfl/app/run.h"
+#include "blindfl/app/work/folder_start.h"
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/app/work/training_report.h"
 #include "blindfl/base/error.h"
@@ -39,15 +39,6 @@ std::string read_small_file(const fs::path& path) {
   std::ostringstream text;
   text << in.rdbuf();
   return text.str();
-}
-
-/// What a process leaves that was killed while it made the folder: nothing of value.
-bool is_only_begun(const fs::path& folder) {
-  const std::set<std::string> known = {"run.lock", "events", "checkpoints", "model"};
-  return std::ranges::all_of(fs::directory_iterator(folder), [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return known.contains(name) || name.ends_with(".blindfl-part");
-  });
 }
 
 /// Rows that are kept back for validation, the same at both parties: `validation_share` of all, by chance.
@@ -96,7 +87,8 @@ void TrainingRun::run() {
     connection_->finish();
   } catch (const std::exception&) {
     const bool asked = connection_ && connection_->interrupted();
-    if (folder_) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
+    // A run that was there, and has not been loaded, is what it was.
+    if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
     require<Error>(!asked, "stopped; the peer was told. `blindfl resume` goes on at the last checkpoint");
     throw;
   }
@@ -109,6 +101,7 @@ void TrainingRun::open_folder() {
   const fs::path above = fs::absolute(path).parent_path();
   require<ConfigError>(fs::is_directory(above), "private.run.folder: the folder above it, ", above.string(),
                        ", is not there; make it first");
+  remove_old_early_ledgers(path);
   const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
   if (!is_there) return;
   require<ConfigError>(start_ == Start::kResume, path.string(),
@@ -147,9 +140,7 @@ void TrainingRun::meet_peer() {
     if (folder_) {
       options.ledger = folder_->new_ledger_path();
     } else {
-      const fs::path path = fs::absolute(job_.own.run.folder);
-      early_ledger_ =
-          path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + ".ledger");
+      early_ledger_ = early_ledger_path(job_.own.run.folder);
       fs::remove(*early_ledger_);
       options.ledger = early_ledger_;
     }
@@ -167,13 +158,11 @@ void TrainingRun::meet_peer() {
   if (resumed_ || !folder_) return;
   // Nothing was trained yet: both begin anew.
   if (options.ledger) {
-    const fs::path path = fs::absolute(job_.own.run.folder);
-    early_ledger_ =
-        path.parent_path() / ("." + path.filename().string() + "." + std::to_string(::getpid()) + ".ledger");
+    early_ledger_ = early_ledger_path(job_.own.run.folder);
     fs::rename(*options.ledger, *early_ledger_);
   }
   folder_.reset();
-  fs::remove_all(job_.own.run.folder);
+  remove_run(job_.own.run.folder);
 }
 
 void TrainingRun::begin_folder() {
@@ -184,6 +173,7 @@ void TrainingRun::begin_folder() {
   summary_.model = job::Value<job::ModelKind>::write(job_.shared.model.kind);
   summary_.started = now_in_seconds();
   folder_.emplace(run::RunFolder::create(job_.own.run.folder, summary_));
+  begun_ = true;
   if (early_ledger_) {
     fs::rename(*early_ledger_, folder_->new_ledger_path());
     early_ledger_.reset();
@@ -231,6 +221,7 @@ void TrainingRun::load_or_begin() {
   if (resumed_) {
     state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
     trainer_->go_on_after(state_.step);
+    remove_checkpoints_after(*folder_, state_.step);
     out_ << "going on after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
@@ -239,7 +230,11 @@ void TrainingRun::load_or_begin() {
   RunLog::Options options{.progress = job_.own.run.progress && job_.own.run.log != job::LogLevel::kQuiet,
                           .terminal = &out_ == &std::cout && ::isatty(STDOUT_FILENO) == 1,
                           .seconds_before = state_.seconds};
-  if (resumed_) options.resumed_after = state_.step;
+  if (resumed_) {
+    const std::uint64_t per_epoch = trainer_->steps_per_epoch();
+    options.resumed_after = state_.step;
+    options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
+  }
   log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
   write_summary(run::RunState::kRunning);
 }

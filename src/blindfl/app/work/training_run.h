@@ -70,6 +70,7 @@ class TrainingRun {
   std::unique_ptr<RunLog> log_;
   TrainingState state_;
   std::uint64_t best_before_ = 0;  ///< the best step when the checkpoint before the last was written
+  bool begun_ = false;             ///< this process made the folder
   bool stopped_ = false;
   double setup_seconds_ = 0;
   double training_seconds_ = 0;

@@ -1,0 +1,81 @@
+"""Ctrl-C at one party: both stop in order, and go on later."""
+
+import signal
+import time
+
+import program
+from program import Pair, Process, ProgramTest, wait_until
+
+LR = {
+    "model": {"kind": "lr"},
+    "training": {"epochs": 8, "batch": 32, "learning_rate": 0.05, "momentum": 0.9, "validation_share": 0.1},
+    "alignment": {"mode": "aligned"},
+}
+
+
+class Interrupt(ProgramTest):
+    def wait_for_step(self, pair, party, step):
+        def reached():
+            try:
+                return pair.metrics(party)[-1]["step"] >= step
+            except (OSError, IndexError, ValueError):
+                return False
+        self.assertTrue(wait_until(reached))
+
+    def test_both_stop_in_order_and_go_on(self):
+        undisturbed = self.pair(LR, both_have_all=True)
+        undisturbed.both("train")
+        for who in (0, 1):
+            with self.subTest(party="ab"[who]):
+                pair = self.pair(LR, both_have_all=True)
+                parties = pair.start("train")
+                self.wait_for_step(pair, "ab"[who], 12)
+                parties[who].signal(signal.SIGINT)
+                for name, party in zip("ab", parties):
+                    self.assertEqual(party.end(), 1)
+                    self.assertRegex(party.complaint(), r"^blindfl train: stopped after step \d+ of \d+; .*`blindfl resume`")
+                    self.assertEqual(pair.summary(name)["state"], "interrupted")
+                self.assertEqual(pair.summary("a")["steps"], pair.summary("b")["steps"])
+                self.assertLess(pair.summary("a")["steps"], undisturbed.summary("a")["steps"])
+                self.check_no_leftovers(pair)
+                pair.both("resume")
+                self.check_finished(pair, undisturbed.summary("b")["steps"])
+                self.assert_same_results(pair.results(), undisturbed.results())
+
+    def test_whoever_waits_for_the_peer_ends_at_once(self):
+        for party, line in (("a", "dialling"), ("b", "listening")):
+            with self.subTest(party=party):
+                pair = self.pair(LR, both_have_all=True)
+                lonely = Process("train", pair.folder / party, [])
+                self.assertTrue(wait_until(lambda: line in lonely.printed()))
+                begin = time.monotonic()
+                lonely.signal(signal.SIGINT)
+                self.assertEqual(lonely.end(), 1)
+                self.assertLess(time.monotonic() - begin, 10)  # patience is 20 s
+                self.assertRegex(lonely.complaint(), r"^blindfl train: .*(stopped|interrupted)")
+                self.assertFalse((pair.folder / party / "run").exists())
+                self.check_no_leftovers(pair)
+
+    def test_the_second_time_ends_at_once(self):
+        pair = self.pair(LR, both_have_all=True)
+        parties = pair.start("train")
+        self.wait_for_step(pair, "b", 3)
+        # A sleeps, so that B cannot stop in order.
+        parties[0].signal(signal.SIGSTOP)
+        parties[1].signal(signal.SIGINT)
+        time.sleep(1)
+        self.assertTrue(parties[1].is_running())
+        begin = time.monotonic()
+        parties[1].signal(signal.SIGINT)
+        self.assertEqual(parties[1].end(), 1)
+        self.assertLess(time.monotonic() - begin, 10)
+        self.assertEqual(pair.summary("b")["state"], "interrupted")
+        parties[0].signal(signal.SIGCONT)
+        self.assertEqual(parties[0].end(), 1)
+        self.assertIn("peer", parties[0].complaint())
+        pair.both("resume")
+        self.check_finished(pair)
+
+
+if __name__ == "__main__":
+    program.run_tests("__main__")

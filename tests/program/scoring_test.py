@@ -1,0 +1,135 @@
+"""Every kind of model trains and predicts; what is scored twice is the same to the last byte."""
+
+import gzip
+import re
+
+import program
+from program import ProgramTest, Table
+
+TRAINING = {"epochs": 2, "batch": 32, "learning_rate": 0.05}
+CATEGORIES = {"one_hot": False}
+
+
+def job(model, mode="aligned", **more):
+    shared = {"model": model, "training": TRAINING, "alignment": {"mode": mode}}
+    for section, values in more.items():
+        shared[section] = {**shared.get(section, {}), **values}
+    return shared
+
+
+class Scoring(ProgramTest):
+    def small_pair(self, shared, labels="binary", all_of_them=True, **more):
+        return self.pair(shared, table=Table(3, 100, labels=labels), test=Table(4, 40, first_id=70000, labels=labels),
+                         both_have_all=all_of_them, **more)
+
+    def predict(self, pair, name="scores.csv", **extra):
+        pair.both("predict", extra_b=["--scores", str(pair.b / name)], **extra)
+        return (pair.b / name).read_bytes()
+
+    def check_predictions(self, pair):
+        """Twice what training wrote down, and the measures that it saw."""
+        pair.both("train")
+        self.check_finished(pair)
+        tested = (pair.b / "run/test_scores.csv").read_bytes()
+        self.assertGreater(len(tested.splitlines()), 30)
+        self.assertEqual(self.predict(pair, "first.csv"), tested)
+        self.assertEqual(self.predict(pair, "second.csv"), tested)
+        b = pair.both("evaluate")[1]
+        for name, value in pair.results().items():
+            printed = re.search(rf"^{name} (\S+)$", b.printed(), re.MULTILINE)
+            self.assertIsNotNone(printed, b.printed())
+            self.assertAlmostEqual(float(printed[1]), value, delta=1e-6)
+        self.check_nothing_of_labels(pair.a / "run")
+        self.assertFalse(list(pair.a.rglob("*scores*")))
+
+    def test_logistic_regression(self):
+        self.check_predictions(self.small_pair(job({"kind": "lr"})))
+
+    def test_multi_layer_perceptron(self):
+        self.check_predictions(self.small_pair(job({"kind": "mlp", "hidden": [6]})))
+
+    def test_wide_and_deep(self):
+        model = {"kind": "wdl", "hidden": [4], "embedding_dim": 2}
+        shared = job(model, scheme={"update": "exchanged"})
+        self.check_predictions(self.small_pair(shared, columns=CATEGORIES))
+
+    def test_logistic_regression_under_encryption(self):
+        shared = job({"kind": "lr"}, scheme={"update": "encrypted"}, training={"epochs": 1})
+        self.check_predictions(self.small_pair(shared))
+
+    def test_every_other_kind(self):
+        kinds = {
+            "mlr": ({"classes": 3}, "classes"),
+            "linear": ({}, "number"),
+            "poisson": ({}, "count"),
+            "dlrm": ({"embedding_dim": 2, "dlrm": {"bottom": [4], "top": [4], "vectors": 2}}, "binary"),
+        }
+        for kind, (options, labels) in kinds.items():
+            with self.subTest(kind=kind):
+                columns = CATEGORIES if kind == "dlrm" else None
+                pair = self.small_pair(job({"kind": kind, **options}, training={"epochs": 1}), labels, columns=columns)
+                pair.both("train")
+                self.check_finished(pair)
+                self.assertEqual(self.predict(pair), (pair.b / "run/test_scores.csv").read_bytes())
+
+    def test_people_are_found_in_every_way(self):
+        for mode in ("intersection", "only_b", "union"):
+            with self.subTest(mode=mode):
+                pair = self.small_pair(job({"kind": "lr"}, mode, training={"epochs": 1}), all_of_them=False)
+                pair.both("train")
+                self.check_finished(pair)
+                scored = self.predict(pair).decode().splitlines()
+                self.assertEqual(len(scored) - 1, 36 if mode == "union" else 32)
+                of_b = {line.split(",")[0] for line in (pair.b / "test.csv").read_text().splitlines()[1:]}
+                self.assertLessEqual({line.split(",")[0] for line in scored[1:]}, of_b)
+
+    def test_compressed_files(self):
+        pair = self.small_pair(job({"kind": "lr"}))
+        pair.both("train")
+        expected = pair.results()
+        for party in (pair.a, pair.b):
+            for name in ("train", "test"):
+                with gzip.open(party / f"{name}.csv.gz", "wb") as out:
+                    out.write((party / f"{name}.csv").read_bytes())
+        extra = {}
+        for party in "ab":
+            folder = pair.folder / party
+            extra[f"extra_{party}"] = [
+                word for key, path in (("data.train", "train.csv.gz"), ("data.test", "test.csv.gz"), ("run.folder", "run2"))
+                for word in ("--set", f"private.{key}={folder / path}")]
+        pair.both("train", **extra)
+        again = (pair.b / "run2/test_scores.csv").read_text().splitlines()
+        self.assertEqual(len(again), 41)
+        summary = program.json.loads((pair.b / "run2/summary.json").read_text())
+        self.assert_same_results(summary["results"], expected)
+
+    def test_libsvm_files(self):
+        pair = self.small_pair(job({"kind": "lr"}))
+        for party in "ab":
+            folder = pair.folder / party
+            for name in ("train", "test"):
+                rows = [line.split(",") for line in (folder / f"{name}.csv").read_text().splitlines()[1:]]
+                lines = [f"{row[-1] if party == 'b' else 0} 1:{row[1]} 2:{row[2]} 3:{row[3]}" for row in rows]
+                (folder / f"{name}.csv").write_text("\n".join(lines) + "\n")
+            text = (folder / "job.yaml").read_text()
+            text = re.sub(r"  data: .*", '  data: {train: "./train.csv", test: "./test.csv", score: "./test.csv", '
+                          "format: libsvm, libsvm: {features: 3}}", text)
+            (folder / "job.yaml").write_text(text)
+        self.check_predictions(pair)
+
+    def test_options_of_training(self):
+        training = {"epochs": 6, "validation_share": 0.2, "weight_decay": 0.001, "momentum": 0.5,
+                    "schedule": [{"epoch": 2, "learning_rate": 0.02}, {"epoch": 3, "learning_rate": 0.0}],
+                    "early_stopping": {"patience": 1, "minimum_improvement": 0.001}}
+        top = {"top": {"class_weights": [1, 2.5], "clip_gradient": 0.5, "metrics": ["accuracy", "auc", "loss"]}}
+        pair = self.small_pair(job({"kind": "mlp", "hidden": [4]}, training=training), private_b=top)
+        pair.both("train")
+        self.check_finished(pair)
+        summary = pair.summary("b")
+        self.assertEqual(set(summary["results"]), {"accuracy", "auc", "loss"})
+        # Nothing is learned at a rate of 0, so that patience ends in the third or fourth epoch.
+        self.assertLessEqual(summary["epochs"], 4)
+
+
+if __name__ == "__main__":
+    program.run_tests("__main__")
