@@ -18,8 +18,8 @@ import time
 
 MARK = "7771777"
 ROWS = 24
-PATIENCE = 3  # seconds that a party waits for its peer
-LIMIT = 40  # seconds after which a party counts as hanging; far more than any takes on a slow machine
+PATIENCE = 59  # seconds that a party waits for its peer; each row has its own
+LIMIT = 80  # seconds after which a party counts as hanging; far more than any takes on a slow machine
 HEADER, DIGEST = 160, 32  # of the files of a run: base/checked_file.h
 
 _ports = itertools.count(21000 + os.getpid() % 500 * 20)

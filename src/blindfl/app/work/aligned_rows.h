@@ -35,6 +35,9 @@ class AlignedRows final : public data::RowSource {
 /// Some places of an alignment, in the given order.
 [[nodiscard]] protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places);
 
+/// Throws DataError, naming the file and the rows, if an id occurs twice.
+void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path);
+
 /// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are.
 /// Throws DataError if the parties have nothing in common, or an id occurs twice; ConfigError if the rows are said to
 /// be aligned and there are not as many of them at both.
