@@ -102,7 +102,8 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
 protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,
                                const std::string& what, std::ostream& out) {
   if (shared.alignment.mode == job::AlignmentMode::kAligned) {
-    session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,", std::uint64_t{rows.rows->rows()}));
+    session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
+                                                          std::uint64_t{rows.rows->rows()}));
     session.settle();
     return all_rows(rows.rows->rows());
   }

@@ -116,7 +116,8 @@ void TrainingRun::open_folder() {
                        "private.run.folder begins a new one");
   const fs::path summary = path / "summary.json";
   if (!fs::exists(summary)) {
-    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(), ": is not the folder of a run; name another private.run.folder");
+    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
+                         ": is not the folder of a run; name another private.run.folder");
     fs::remove_all(path);
     return;
   }
