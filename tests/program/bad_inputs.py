@@ -17,8 +17,10 @@ import sys
 import tempfile
 import time
 
+sys.dont_write_bytecode = True  # the folder of the sources stays as it is
+
 from bad_inputs_bench import MARK, Caller, Party, Stranger, files_in, free_port, make_good, state_of
-from bad_inputs_table import GROUPS, USAGE
+from bad_inputs_table import APART, GROUPS, MEETING, USAGE
 
 GOOD_PORT = "20999"  # stands in the job files of the good setup; each row has its own
 GOOD_PATIENCE = "patience: 59"
@@ -57,6 +59,8 @@ def faults_of(case, party, run, secrets):
         return [f"{party} did not end"]
     if run.code != case.code:
         faults.append(f"{party} ended with {run.code} instead of {case.code}")
+    if run.seconds > 28 and case.patience == MEETING:
+        faults.append(f"{party} ended only when its patience did, after {run.seconds:.0f} s")
     words = case.says.get(party, ())
     message = " ".join(run.err.split())
     faults += [f"{party} does not say {word!r}" for word in words if word not in message]
@@ -83,9 +87,8 @@ def faults_of_files(case, folder, before):
     return faults
 
 
-def run_case(case, program, good, scratch, number):
+def run_case(case, program, good, folder):
     """Changes a copy of the good setup, runs it, and returns the faults and what the parties said."""
-    folder = scratch / f"case{number}"
     needs_runs = any(getattr(change, "__qualname__", "").startswith("kept.") for change in case.changes)
     shutil.copytree(good, folder, ignore=None if needs_runs else shutil.ignore_patterns("kept_*"))
     port, stranger, runs = free_port(), None, {}
@@ -136,11 +139,12 @@ def main():
         scratch = pathlib.Path(folder)
         make_good(program, scratch / "good", GOOD_PORT)
         with concurrent.futures.ThreadPoolExecutor(given.parallel) as pool:
-            work = [pool.submit(run_case, case, program, scratch / "good", scratch, number)
-                    for number, (_, case) in enumerate(rows)]
-            for name, done in zip(names, work):
+            slow_first = sorted(rows, key=lambda row: (row[1].patience != APART, -len(row[1].run)))
+            work = {name: pool.submit(run_case, case, program, scratch / "good", scratch / f"row{number}")
+                    for number, (name, case) in enumerate(slow_first)}
+            for name in names:
                 try:
-                    faults, said, seconds = done.result()
+                    faults, said, seconds = work[name].result()
                 except (AssertionError, OSError) as problem:
                     faults, said, seconds = [f"the row itself: {problem}"], {}, 0
                 wrong += bool(faults)

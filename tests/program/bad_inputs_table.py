@@ -27,9 +27,10 @@ def b(name, changes, *says, run="train", **more):
 
 def two(name, changes, says_a, says_b, run="train", **more):
     runs = run if isinstance(run, dict) else {"a": run, "b": run}
-    return Case(name, changes, runs, {"a": says_a, "b": says_b}, **{"patience": (30, 30), **more})
+    return Case(name, changes, runs, {"a": says_a, "b": says_b}, **{"patience": MEETING, **more})
 
 
+MEETING = (30, 30)  # the parties meet, and whoever fails tells the other at once
 APART = (4, 12)  # the parties never meet, and B is there when A calls
 
 
