@@ -80,7 +80,8 @@ TEST(FrameReader, SaysWhereANumberIsMissingThatMayNot) {
   EXPECT_TRUE(reader.next(1).has_value());
   const std::string message = message_of<DataError>([&] { (void)reader.next(1); });
   EXPECT_EQ(message, file.path().string() +
-                         ": line 3: column 1 ('x'): the number is missing, which is not allowed in this column");
+                         ": line 3: column 1 ('x'): the number is missing, which is not allowed in this column; "
+                         "fill it in, or say what it becomes");
 }
 
 TEST(FrameReader, SeparatesCategoriesByTexts) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <chrono>
 
 namespace blindfl::app {
 
@@ -16,6 +17,16 @@ std::string digits_of(std::string_view fingerprint) {
   return digits;
 }
 
+/// The link would say so only after the first call, and the listener not at all.
+void check_dates(std::string_view certificate, const std::filesystem::path& path, std::string_view who) {
+  const net::Validity valid = net::validity_of(certificate);
+  const auto now = std::chrono::system_clock::now();
+  require<ConfigError>(now <= valid.not_after, path.string(), ": the certificate has expired; ", who,
+                       " must make a new one with `blindfl keygen`");
+  require<ConfigError>(now >= valid.not_before, path.string(),
+                       ": the certificate is not valid yet; check the clock of this machine, and of whoever made it");
+}
+
 net::TlsOptions tls_of(const job::Link& link) {
   require<ConfigError>(link.certificate && link.key && link.peer,
                        "private.link: needs certificate, key and peer; make the first two with `blindfl keygen`");
@@ -25,6 +36,8 @@ net::TlsOptions tls_of(const job::Link& link) {
   require<ConfigError>(is_the_peer, link.peer->string(),
                        ": has another fingerprint than private.link.peer_fingerprint; ask the peer for both again, in "
                        "two different ways, for somebody may have replaced the file");
+  check_dates(tls.identity.certificate, *link.certificate, "this party");
+  check_dates(tls.peer_certificate, *link.peer, "the peer");
   return tls;
 }
 

@@ -79,7 +79,8 @@ bool DelimitedReader::read_row() {
       split_plain(line);
     }
     require<DataError>(names_.empty() || cells_.size() == names_.size(), name_, ": line ", line_, ": ", cells_.size(),
-                       " cells instead of ", names_.size());
+                       " cells instead of ", names_.size(),
+                       "; quote cells that hold the delimiter, and check which one it is");
     return true;
   }
   return false;
@@ -139,7 +140,10 @@ void DelimitedReader::take_quoted(std::string_view& rest) {
     const std::size_t quote = rest.find(kQuote);
     append(rest.substr(0, quote));
     if (quote == std::string_view::npos) {
-      if (!next_line()) fail<DataError>(where(starts_.size() - 1), ": a quote is opened here and never closed");
+      if (!next_line())
+        fail<DataError>(
+            where(starts_.size() - 1),
+            ": a quote is opened here and never closed; close it, or double a quote that is part of a text");
       append("\n");
       rest = reader_.line();
     } else {
@@ -164,7 +168,8 @@ void DelimitedReader::append(std::string_view piece) {
 
 void DelimitedReader::check_room_for_cell(std::size_t cells) const {
   const std::size_t most = names_.empty() ? kMaxColumns : names_.size();
-  require<DataError>(cells < most, name_, ": line ", line_, ": more than ", most, " cells");
+  require<DataError>(cells < most, name_, ": line ", line_, ": more than ", most,
+                     " cells; quote those that hold the delimiter, and check which one it is");
 }
 
 std::string_view DelimitedReader::without_blanks_before(std::string_view text) const {

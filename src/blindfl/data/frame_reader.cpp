@@ -132,11 +132,11 @@ void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
       add_categories(column, cell);
       return;
     case ColumnKind::kLabel:
-      if (is_missing(column, cell)) fail_at(column, "the label is missing");
+      if (is_missing(column, cell)) fail_at(column, "the label is missing; fill it in, or leave the row out");
       frame_.labels.push_back(label(column, cell));
       return;
     case ColumnKind::kId:
-      if (is_missing(column, cell)) fail_at(column, "the id is missing");
+      if (is_missing(column, cell)) fail_at(column, "the id is missing; fill it in, or leave the row out");
       frame_.ids.emplace_back(cell);
       return;
   }
@@ -144,7 +144,9 @@ void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
 
 void FrameReader::add_number(const Wanted& column, std::string_view cell) {
   const bool missing = is_missing(column, cell);
-  if (missing && !column.spec.optional) fail_at(column, "the number is missing, which is not allowed in this column");
+  if (missing && !column.spec.optional) {
+    fail_at(column, "the number is missing, which is not allowed in this column; fill it in, or say what it becomes");
+  }
   frame_.numeric[column.in_frame].values.push_back(missing ? std::numeric_limits<double>::quiet_NaN()
                                                            : number(column, cell));
 }

@@ -113,12 +113,12 @@ void LibsvmRows::read_entry(std::string_view word) {
 Table::Column column_of_entry(const LibsvmRows& rows, const LibsvmOptions& options,
                               std::span<const Table::Column> columns) {
   rows.check_entry(rows.index() >= options.index_base, "bad index: below ", options.index_base,
-                   ", where the indices of this file were said to begin");
+                   ", where the indices of this file were said to begin (first_index)");
   const auto column = static_cast<Table::Column>(rows.index() - options.index_base);
   rows.check_entry(options.cols == 0 || column < options.cols, "index beyond the last of ", options.cols, " columns");
   if (!columns.empty()) {
-    rows.check_entry(column != columns.back(), "duplicate index");
-    rows.check_entry(column > columns.back(), "index not ascending");
+    rows.check_entry(column != columns.back(), "duplicate index; keep one of the two");
+    rows.check_entry(column > columns.back(), "index not ascending; sort the entries of the row");
   }
   return column;
 }

@@ -169,7 +169,8 @@ void Channel::receive_frame(const Message& expected, const std::function<void(By
                          next_received_);
   require<ProtocolError>(arrived.step == expected.step && arrived.layer == expected.layer, "expected a ",
                          name_of(expected.step), " message of layer ", expected.layer, ", but a ",
-                         name_of(arrived.step), " message of layer ", arrived.layer, " arrived");
+                         name_of(arrived.step), " message of layer ", arrived.layer,
+                         " arrived; do both parties run the same command, of the same release?");
   require<ProtocolError>(arrived.size == expected.size, "a ", name_of(expected.step), " message of layer ",
                          expected.layer, " has ", arrived.size, " bytes, expected ", expected.size);
   ++next_received_;

@@ -44,7 +44,8 @@ std::string ResumableStream::reason() const {
     case ByeReason::kDone:
       return "the peer closed the link";
     case ByeReason::kError:
-      return "the peer stopped after an error" + (peer_bye_->words.empty() ? "" : ": " + peer_bye_->words);
+      return "the peer stopped after an error" +
+             (peer_bye_->words.empty() ? "; it says there which" : ": " + peer_bye_->words);
     case ByeReason::kInterrupted:
       return "the peer's run was interrupted there";
   }

@@ -26,7 +26,8 @@ std::string read_file(const std::filesystem::path& path) {
                        ": is a folder, and not a job file");
   errno = 0;
   std::ifstream in(path, std::ios::binary);
-  require<ConfigError>(in.is_open(), path.string(), ": cannot be opened: ", std::strerror(errno));
+  require<ConfigError>(in.is_open(), path.string(), ": cannot be opened: ", std::strerror(errno),
+                       "; check the path, or make a job file with `blindfl init`");
   std::string text(kMaxYamlBytes + 1, '\0');  // one more than is allowed, so that more is noticed
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   require<ConfigError>(!in.bad(), path.string(), ": cannot be read");

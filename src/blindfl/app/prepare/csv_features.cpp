@@ -66,7 +66,7 @@ void add_labels(const data::CategoryColumn& column, const data::FrameReader& rea
   const auto missing = std::ranges::find(column.codes, data::CategoryColumn::kMissing);
   if (missing != column.codes.end()) {
     const auto row = static_cast<std::size_t>(missing - column.codes.begin());
-    fail<DataError>(reader.where(row, column.name), ": the label is missing");
+    fail<DataError>(reader.where(row, column.name), ": the label is missing; fill it in, or leave the row out");
   }
   for (const std::string& text : column.dictionary) labels.add(text);
 }

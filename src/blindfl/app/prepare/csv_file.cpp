@@ -164,7 +164,8 @@ std::vector<double> CsvFile::encode_labels(const data::CategoryColumn& column) c
   std::vector<double> labels(column.rows());
   for (std::size_t r = 0; r < labels.size(); ++r) {
     const bool missing = column.codes[r] == data::CategoryColumn::kMissing;
-    if (missing) fail<DataError>(reader_.where(r, column.name), ": the label is missing");
+    if (missing)
+      fail<DataError>(reader_.where(r, column.name), ": the label is missing; fill it in, or leave the row out");
     const std::optional<double>& label = of_text[column.codes[r]];
     if (!label) fail<DataError>(reader_.where(r, column.name), ": ", rule_.fault());
     labels[r] = *label;

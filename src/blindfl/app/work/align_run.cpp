@@ -29,9 +29,11 @@ void align_files(const job::Job& job, const std::filesystem::path& list, std::os
                        "shared.alignment.mode is aligned: rows are taken as they are; set it to intersection, for "
                        "instance, at both parties");
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to align");
+  require_place(list, "--out");
   PreparedRows rows;
   rows.ids = read_ids(job.own.data);
-  JobSession connection(job, {}, out);
+  check_ids(rows.ids, *job.own.data.train);
+  JobSession connection(job, {.command = "align"}, out);
   const protocol::Alignment alignment = align_rows(connection.session(), job.shared, rows, "training rows", out);
   connection.finish();
 

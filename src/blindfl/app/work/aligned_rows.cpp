@@ -4,6 +4,8 @@
 #include <limits>
 #include <numeric>
 #include <ostream>
+#include <string_view>
+#include <unordered_map>
 
 #include "blindfl/base/error.h"
 
@@ -87,10 +89,21 @@ protocol::Alignment select_places(const protocol::Alignment& all, std::span<cons
   return chosen;
 }
 
+void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path) {
+  std::unordered_map<std::string_view, std::size_t> first_rows;
+  first_rows.reserve(ids.size());
+  for (std::size_t row = 0; row < ids.size(); ++row) {
+    const auto [first, is_new] = first_rows.try_emplace(ids[row], row);
+    require<DataError>(is_new, path.string(), ": rows ", first->second + 1, " and ", row + 1,
+                       ", counted from 1 without the header, have the same id; keep one row for each id");
+  }
+}
+
 protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,
                                const std::string& what, std::ostream& out) {
   if (shared.alignment.mode == job::AlignmentMode::kAligned) {
-    session.agree("the " + what, protocol::Settings().add("rows", std::uint64_t{rows.rows->rows()}));
+    session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
+                                                          std::uint64_t{rows.rows->rows()}));
     session.settle();
     return all_rows(rows.rows->rows());
   }

@@ -1,9 +1,11 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "blindfl/app/job/job.h"
@@ -34,6 +36,9 @@ class AlignedRows final : public data::RowSource {
 
 /// Some places of an alignment, in the given order.
 [[nodiscard]] protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places);
+
+/// Throws DataError, naming the file and the rows, if an id occurs twice.
+void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path);
 
 /// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are.
 /// Throws DataError if the parties have nothing in common, or an id occurs twice; ConfigError if the rows are said to

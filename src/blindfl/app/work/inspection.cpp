@@ -80,10 +80,12 @@ void print_model(const fs::path& folder, std::ostream& out) {
 }  // namespace
 
 void inspect(const fs::path& folder, std::ostream& out) {
-  require<ConfigError>(fs::is_directory(folder), folder.string(), ": there is no such folder");
+  require<ConfigError>(fs::is_directory(folder), folder.string(),
+                       ": there is no such folder; name that of a run, or its model");
   const bool is_run = fs::exists(folder / "summary.json");
   const bool is_model = fs::exists(folder / "model.bin");
-  require<ConfigError>(is_run || is_model, folder.string(), ": is the folder neither of a run nor of a model");
+  require<ConfigError>(is_run || is_model, folder.string(),
+                       ": is the folder neither of a run nor of a model; name private.run.folder of a job");
   if (is_run) {
     print_summary(folder, out);
     print_checkpoints(folder, out);

@@ -46,7 +46,9 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
   session_ = std::make_unique<protocol::Session>(
       party, *channel_, pointers_to(schemes_),
       protocol::SessionOptions{.threads = threads, .weight_seed = job.own.run.weight_seed, .saved_keys = options.keys});
-  session_->agree("the job", job::shared_settings(job.shared));
+  session_->agree("the command", protocol::Settings().add("command", options.command));
+  session_->agree("the model", options.subject);
+  session_->agree("the section shared of the job", job::shared_settings(job.shared));
   session_->settle();
 }
 

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "blindfl/app/interruption.h"
@@ -23,6 +24,9 @@ namespace blindfl::app {
 class JobSession {
  public:
   struct Options {
+    /// What the parties are about to do, and with what: compared before the jobs are.
+    std::string command{};
+    protocol::Settings subject{};
     /// Where to write the ledger; nothing: nowhere.
     std::optional<std::filesystem::path> ledger = std::nullopt;
     /// Of an earlier session, for what they encrypted. Empty: all keys are fresh.

@@ -7,6 +7,7 @@
 #include "blindfl/app/job/reader.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/base/checked_file.h"
+#include "blindfl/base/digest.h"
 #include "blindfl/base/disk_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
@@ -93,6 +94,19 @@ job::Shared parse_shared(std::string_view text) {
 
 FileLabel model_label() {
   return {.kind = "model"};
+}
+
+/// Version 1 had no digests of the files.
+FileLabel alignment_label() {
+  return {.kind = "alignment", .version = 2};
+}
+
+void check_unchanged(ByteSource& in, const MarkedFile& file) {
+  Bytes digest(kDigestBytes);
+  in.read(digest);
+  require<DataError>(digest == file.digest, file.path.string(),
+                     ": has changed since the run began; bring it back as it was, or start a new run with another "
+                     "private.run.folder");
 }
 
 void write_facts(ByteSink& out, const ModelFacts& facts) {
@@ -202,24 +216,40 @@ SavedKeys load_keys(const std::filesystem::path& folder) {
   return std::make_shared<const SecretVector<std::byte>>(read_checked(path, {.kind = "keys"}).bytes);
 }
 
-void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment) {
-  write_atomically(folder / "alignment.bin", {.kind = "alignment"}, [&](ByteSink& out) {
+MarkedFile MarkedFile::of(const std::filesystem::path& path, std::size_t rows) {
+  DiskFile file = DiskFile::open(path);
+  DigestOfPieces digest;
+  Bytes piece(std::size_t{1} << 20);
+  while (const std::size_t have = file.read_some(piece)) digest.add(ByteView(piece).first(have));
+  return {.path = path, .rows = rows, .digest = digest.finish()};
+}
+
+void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment, const MarkedFile& train,
+                    const std::optional<MarkedFile>& test) {
+  write_atomically(folder / "alignment.bin", alignment_label(), [&](ByteSink& out) {
+    out.write(train.digest);
     write_alignment(alignment.train, out);
     out.write_u64(alignment.test ? 1 : kNone);
-    if (alignment.test) write_alignment(*alignment.test, out);
+    if (!alignment.test) return;
+    out.write(test.value().digest);
+    write_alignment(*alignment.test, out);
   });
 }
 
-SavedAlignment load_alignment(const std::filesystem::path& folder, std::size_t train_rows,
-                              std::optional<std::size_t> test_rows) {
+SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
+                              const std::optional<MarkedFile>& test) {
   SavedAlignment alignment;
-  read_checked(folder / "alignment.bin", {.kind = "alignment"}, [&](ByteSource& in, std::uint32_t /*version*/) {
+  read_checked(folder / "alignment.bin", alignment_label(), [&](ByteSource& in, std::uint32_t version) {
+    const auto read = [&](const MarkedFile& file) {
+      if (version > 1) check_unchanged(in, file);
+      return read_alignment(in, file.rows);
+    };
     reading_state([&] {
-      alignment.train = read_alignment(in, train_rows);
+      alignment.train = read(train);
       const bool has_test = in.read_u64() == 1;
-      require<DataError>(has_test == test_rows.has_value(), "the job named ", has_test ? "a" : "no",
+      require<DataError>(has_test == test.has_value(), "private.data.test: the job named ", has_test ? "a" : "no",
                          " test file when the run began; name the same now");
-      if (has_test) alignment.test = read_alignment(in, *test_rows);
+      if (has_test) alignment.test = read(*test);
     });
   });
   return alignment;

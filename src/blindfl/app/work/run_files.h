@@ -60,10 +60,20 @@ struct SavedAlignment {
   protocol::Alignment train;
   std::optional<protocol::Alignment> test;
 };
-void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment);
-/// The numbers are those of the files' rows now. Throws DataError if the files have changed.
-[[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, std::size_t train_rows,
-                                            std::optional<std::size_t> test_rows);
+/// A data file, and what tells it from itself after a change.
+struct MarkedFile {
+  std::filesystem::path path;
+  std::size_t rows = 0;
+  Bytes digest;  ///< SHA-256
+
+  /// Reads the file. Throws DataError if it cannot be read.
+  [[nodiscard]] static MarkedFile of(const std::filesystem::path& path, std::size_t rows);
+};
+void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment, const MarkedFile& train,
+                    const std::optional<MarkedFile>& test);
+/// The files are as they are now. Throws DataError, naming the file, if it has changed since the run began.
+[[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
+                                            const std::optional<MarkedFile>& test);
 
 /// What a model in use needs to know, besides its pieces.
 struct ModelFacts {

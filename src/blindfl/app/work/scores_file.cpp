@@ -40,6 +40,14 @@ std::string csv_cell(std::string_view text) {
   return quoted;
 }
 
+void require_place(const std::filesystem::path& path, std::string_view option) {
+  const std::filesystem::path above = std::filesystem::absolute(path).parent_path();
+  require<ConfigError>(std::filesystem::is_directory(above), option, " ", path.string(),
+                       ": there is no such folder to write it in; make it first");
+  require<ConfigError>(!std::filesystem::is_directory(path), option, " ", path.string(),
+                       ": is a folder; name a file in it");
+}
+
 void write_scores(const std::filesystem::path& path, const JobModel& model, const torch::Tensor& scores,
                   const protocol::Alignment& alignment, const PreparedRows& rows,
                   const std::vector<std::string>& classes) {

@@ -17,8 +17,8 @@ namespace blindfl::app {
 
 namespace {
 
-protocol::Settings settings_of(const ModelFacts& facts, std::string_view use) {
-  return protocol::Settings().add("command", use).add("run", facts.run).add("step", facts.step);
+protocol::Settings settings_of(const ModelFacts& facts) {
+  return protocol::Settings().add("the run in private.run.folder", facts.run).add("step", facts.step);
 }
 
 }  // namespace
@@ -39,8 +39,10 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const Party party = party_of(job_.own.party);
   const bool is_b = party == Party::kB;
   const std::filesystem::path folder = job_.own.run.folder / "model";
+  if (scores_path) require_place(*scores_path, "--scores");
   const ModelFacts facts = load_model_facts(folder);
-  require<ConfigError>(facts.party == party, folder.string(), ": holds the other party's pieces of the model");
+  require<ConfigError>(facts.party == party, folder.string(),
+                       ": holds the other party's pieces of the model; check private.party and private.run.folder");
   // The model is what it was trained as. How rows are found may be another way now.
   job::Job job = job_;
   job.shared = facts.shared;
@@ -49,12 +51,16 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   preparation.set_row_memory(Preparation::row_memory_of(job_.own.resources));
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
+  if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
   out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
 
-  JobSession connection(job, {.ledger = {}, .keys = load_keys(folder)}, out_);
+  JobSession connection(job,
+                        {.command = use == Use::kPredict ? "predict" : "evaluate",
+                         .subject = settings_of(facts),
+                         .ledger = {},
+                         .keys = load_keys(folder)},
+                        out_);
   protocol::Session& session = connection.session();
-  session.agree("the model", settings_of(facts, use == Use::kPredict ? "predict" : "evaluate"));
-  session.settle();
   const AlignedRows aligned(*rows.rows, align_rows(session, job.shared, rows, "rows to score", out_));
   const JobLayers layers = job_layers(job.shared, facts.shape_a, facts.shape_b, facts.rows);
   JobModel model = make_model(session, job.shared.model, layers);

@@ -109,7 +109,8 @@ void TrainingRun::open_folder() {
                        "private.run.folder begins a new one");
   const fs::path summary = path / "summary.json";
   if (!fs::exists(summary)) {
-    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(), ": is not the folder of a run");
+    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
+                         ": is not the folder of a run; name another private.run.folder");
     fs::remove_all(path);
     return;
   }
@@ -127,6 +128,10 @@ void TrainingRun::read_files() {
   const fs::path scratch = fs::absolute(job_.own.run.folder).parent_path();
   train_rows_ = preparation_->read(*job_.own.data.train, labels, scratch);
   if (job_.own.data.test) test_rows_.emplace(preparation_->read(*job_.own.data.test, labels, scratch));
+  if (job_.shared.alignment.mode != job::AlignmentMode::kAligned) {
+    check_ids(train_rows_.ids, *job_.own.data.train);
+    if (test_rows_) check_ids(test_rows_->ids, *job_.own.data.test);
+  }
   out_ << "read " << train_rows_.rows->rows() << " rows to train on";
   if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
   out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
@@ -135,7 +140,7 @@ void TrainingRun::read_files() {
 }
 
 void TrainingRun::meet_peer() {
-  JobSession::Options options{.ledger = {}, .keys = keys_};
+  JobSession::Options options{.command = "train", .ledger = {}, .keys = keys_};
   if (job_.own.run.ledger) {
     if (folder_) {
       options.ledger = folder_->new_ledger_path();
@@ -185,13 +190,15 @@ void TrainingRun::take_rows() {
   protocol::Session& session = connection_->session();
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
+  const auto train = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
+  std::optional<MarkedFile> test;
+  if (test_rows_) test = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
   if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), train_rows_.rows->rows(),
-                                test_rows_ ? std::optional(test_rows_->rows->rows()) : std::nullopt);
+    alignment_ = load_alignment(folder_->path(), train, test);
   } else {
     alignment_.train = align_rows(session, job_.shared, train_rows_, "training rows", out_);
     if (test_rows_) alignment_.test = align_rows(session, job_.shared, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_);
+    save_alignment(folder_->path(), alignment_, train, test);
   }
 }
 

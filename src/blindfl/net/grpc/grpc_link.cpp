@@ -434,7 +434,10 @@ std::string GrpcChannel::Link::why_no_link() const {
   } else if (stream_.connections() > 0) {
     text += "it was lost and did not come back";
   } else {
-    text += dials_ ? "it does not answer" : "nobody called";
+    text += dials_
+                ? "it does not answer (is it BlindFL that listens there?)"
+                : "nobody called, or not with TLS and certificates that both know (is the peer running, does it dial "
+                  "this port, and does it have this party's certificate?)";
   }
   return text;
 }

@@ -38,7 +38,7 @@ class PinnedCertificate final : public tls13::ExternalCertificateVerifier {
   [[nodiscard]] std::string refusal(const std::string& shown) const try {
     if (!same_certificate(shown, pinned_)) {
       return "the peer's certificate (fingerprint " + fingerprint(shown) + ") is not the expected one (fingerprint " +
-             fingerprint(pinned_) + ")";
+             fingerprint(pinned_) + "); compare both with the peer by phone, and get its certificate again";
     }
     const Validity valid = validity_of(shown);
     const auto now = std::chrono::system_clock::now();
