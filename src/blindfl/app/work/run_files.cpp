@@ -166,7 +166,8 @@ TrainingState load_checkpoint(const run::RunFolder& folder, std::uint64_t step, 
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed) {
   const std::vector<run::SavedStep> all = folder.checkpoints();
   for (std::size_t i = keep; i < all.size(); ++i) {
-    if (std::ranges::find(needed, all[i].step) == needed.end()) std::filesystem::remove(all[i].path);
+    const bool is_needed = all[i].step > 0 && std::ranges::find(needed, all[i].step) != needed.end();
+    if (!is_needed) std::filesystem::remove(all[i].path);
   }
 }
 
@@ -183,7 +184,6 @@ Preparation load_preparation(const std::filesystem::path& folder) {
 }
 
 void save_keys(const std::filesystem::path& folder, const protocol::Session& session) {
-  const Bytes none = write_to_bytes([](ByteSink& /*out*/) {});
   write_atomically(folder / "keys.bin", {.kind = "keys"}, [&](ByteSink& out) { session.save_keys(out); });
 }
 
