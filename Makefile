@@ -19,9 +19,9 @@ setup: ## install the Debian packages that are missing
 build: build/release/build.ninja ## build what users get (build/release)
 	cmake --build --preset release
 
-demo: build/release/build.ninja ## two parties train a model in one process
-	cmake --build --preset release --target blindfl_demo
-	build/release/bin/blindfl_demo
+demo: build/release/build.ninja ## two processes train a model over TLS, and compare it with plain libtorch
+	cmake --build --preset release --target blindfl_program blindfl_demo
+	scripts/demo
 
 test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja ## all tests; the quick ones again under sanitizers; a little fuzzing
 	ctest --preset release -j$(JOBS)

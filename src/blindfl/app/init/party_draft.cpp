@@ -173,8 +173,9 @@ PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
 
 std::filesystem::path seen_from(const std::filesystem::path& folder, const std::filesystem::path& path) {
   if (path.is_absolute()) return path;
+  const std::filesystem::path from = folder.empty() ? std::filesystem::current_path() : folder;
   return std::filesystem::absolute(path).lexically_normal().lexically_proximate(
-      std::filesystem::absolute(folder).lexically_normal());
+      std::filesystem::absolute(from).lexically_normal());
 }
 
 job::Data data_of(const PartyDraft& draft, job::ModelKind model, const std::filesystem::path& folder) {
