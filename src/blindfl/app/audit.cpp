@@ -23,6 +23,17 @@ void run_audit(const Arguments& arguments, std::ostream& out) {
   require<DataError>(comparison.agree(), "the two ledgers contradict each other: see above");
 }
 
+std::string more_help() {
+  return "A ledger names every message that crossed the link, its size and a hash, and nothing of what is in it. "
+         "Training\n"
+         "writes one into the run's folder, unless private.run.ledger is false. The exit code is 1 if two ledgers "
+         "differ.\n"
+         "\n"
+         "examples:\n"
+         "  blindfl audit --ledger run/transcript.ledger\n"
+         "  blindfl audit --ledger run/transcript.ledger --peer-ledger from_peer.ledger\n";
+}
+
 }  // namespace
 
 Command audit_command() {
@@ -33,7 +44,8 @@ Command audit_command() {
                        .summary = "the ledger that this party wrote",
                        .need = Option::Need::kRequired},
                       {.name = "peer-ledger", .placeholder = "FILE", .summary = "the peer's ledger of the same run"}},
-          .run = run_audit};
+          .run = run_audit,
+          .more_help = more_help};
 }
 
 }  // namespace blindfl::app

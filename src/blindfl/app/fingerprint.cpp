@@ -12,6 +12,12 @@ void run_fingerprint(const Arguments& arguments, std::ostream& out) {
   out << describe_certificate(net::load_certificate(arguments.text("certificate")));
 }
 
+std::string more_help() {
+  return "example:\n"
+         "  blindfl fingerprint --certificate keys/bank.crt      its owner reads out the same 64 digits, or it was "
+         "replaced\n";
+}
+
 }  // namespace
 
 Command fingerprint_command() {
@@ -21,7 +27,8 @@ Command fingerprint_command() {
                        .placeholder = "FILE",
                        .summary = "the certificate, for instance the one a peer sent",
                        .need = Option::Need::kRequired}},
-          .run = run_fingerprint};
+          .run = run_fingerprint,
+          .more_help = more_help};
 }
 
 }  // namespace blindfl::app

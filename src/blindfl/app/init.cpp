@@ -143,7 +143,8 @@ void tell_next_alone(const Outcome& outcome, bool took_shared, std::ostream& out
     out << "  3. Make an identity, if you have none: blindfl keygen --name " << me
         << " --out keys. Exchange certificates with the peer,\n     and compare fingerprints by phone.\n";
   }
-  out << "  4. See what it will take: blindfl plan --job " << outcome.file.string() << '\n';
+  out << "  4. See what it will take: blindfl plan --job " << outcome.file.string()
+      << "\n  5. Train, at the same time as the peer: blindfl train --job " << outcome.file.string() << '\n';
 }
 
 void tell_next_both(const std::vector<Outcome>& outcomes, std::ostream& out) {

@@ -50,6 +50,14 @@ void run_keygen(const Arguments& arguments, std::ostream& out) {
          "  3. Never send the private key (.key) to anybody, and keep it readable by you alone.\n";
 }
 
+std::string more_help() {
+  return "Do this once, on the machine that will run; nothing is replaced. The .crt goes to the peer, the .key to "
+         "nobody.\n"
+         "\n"
+         "example:\n"
+         "  blindfl keygen --name bank --out keys      writes keys/bank.crt and keys/bank.key\n";
+}
+
 }  // namespace
 
 Command keygen_command() {
@@ -67,7 +75,8 @@ Command keygen_command() {
                        .placeholder = "DAYS",
                        .summary = "how long the certificate is valid",
                        .fallback = "825"}},
-          .run = run_keygen};
+          .run = run_keygen,
+          .more_help = more_help};
 }
 
 }  // namespace blindfl::app

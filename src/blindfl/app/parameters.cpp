@@ -17,6 +17,12 @@ void run_parameters(const Arguments& arguments, std::ostream& out) {
   }
 }
 
+std::string more_help() {
+  return "examples:\n"
+         "  blindfl parameters --only shared.training\n"
+         "  blindfl parameters --only private.data.columns\n";
+}
+
 }  // namespace
 
 Command parameters_command() {
@@ -24,7 +30,8 @@ Command parameters_command() {
           .summary = "explains every option of a job file",
           .options = {{.name = "only", .placeholder = "KEY", .summary = "one section or option: shared.training"},
                       {.name = "markdown", .placeholder = {}, .summary = "as the page docs/parameters.md"}},
-          .run = run_parameters};
+          .run = run_parameters,
+          .more_help = more_help};
 }
 
 }  // namespace blindfl::app

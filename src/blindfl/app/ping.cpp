@@ -173,6 +173,14 @@ void run_ping(const Arguments& arguments, std::ostream& out) {
   out << "The link works.\n";
 }
 
+std::string more_help() {
+  return "One listens, the other dials; both run it within --patience of each other, in any order.\n"
+         "\n"
+         "examples:\n"
+         "  blindfl ping --listen 0.0.0.0:7443 --certificate keys/bank.crt --key keys/bank.key --peer keys/app.crt\n"
+         "  blindfl ping --dial bank.example:7443 --certificate keys/app.crt --key keys/app.key --peer keys/bank.crt\n";
+}
+
 }  // namespace
 
 Command ping_command() {
@@ -184,7 +192,8 @@ Command ping_command() {
   return {.name = "ping",
           .summary = "tries the link to the peer, who runs it too: certificates, clocks, versions, speed",
           .options = std::move(options),
-          .run = run_ping};
+          .run = run_ping,
+          .more_help = more_help};
 }
 
 }  // namespace blindfl::app

@@ -54,6 +54,63 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
 
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
 
+std::string help_of_align() {
+  return "Both parties run it at the same time, for a look before training: `train` aligns by itself. Needs an "
+         "id_column,\n"
+         "and another shared.alignment.mode than aligned.\n"
+         "\n"
+         "example:\n"
+         "  blindfl align --job job.yaml --out common.csv\n";
+}
+
+std::string help_of_train() {
+  return "Both parties run it at the same time; the first waits for the other (private.link.patience). Ctrl-C stops "
+         "both after\n"
+         "a few steps, with a checkpoint. The folder must be empty or not there; paths of a job file begin at its "
+         "folder.\n"
+         "\n"
+         "examples:\n"
+         "  blindfl train --job job.yaml\n"
+         "  blindfl train --job job.yaml --set shared.training.epochs=5      what is shared: the same at both\n";
+}
+
+std::string help_of_resume() {
+  return "Both parties run it at the same time, with the job file that they trained with. The numbers that follow are "
+         "those\n"
+         "that the run would have had without the interruption.\n"
+         "\n"
+         "example:\n"
+         "  blindfl resume --job job.yaml\n";
+}
+
+std::string help_of_predict() {
+  return "Both parties run it at the same time, each with its own columns of the people to score. The model is that "
+         "of\n"
+         "private.run.folder; labels are not needed.\n"
+         "\n"
+         "examples:\n"
+         "  blindfl predict --job job.yaml                            at A\n"
+         "  blindfl predict --job job.yaml --scores scores.csv        at B\n"
+         "  blindfl predict --job job.yaml --set private.data.score=new.csv --scores scores.csv\n";
+}
+
+std::string help_of_evaluate() {
+  return "Both parties run it at the same time, each with its own columns of the same people; B's file has the labels. "
+         "The\n"
+         "model is that of private.run.folder.\n"
+         "\n"
+         "examples:\n"
+         "  blindfl evaluate --job job.yaml\n"
+         "  blindfl evaluate --job job.yaml --set private.data.test=march.csv\n";
+}
+
+std::string help_of_inspect() {
+  return "The peer is not needed. Both parties see the same run, step and shapes; digests differ, since pieces do.\n"
+         "\n"
+         "example:\n"
+         "  blindfl inspect --folder run\n";
+}
+
 }  // namespace
 
 std::vector<Command> work_commands() {
@@ -63,30 +120,36 @@ std::vector<Command> work_commands() {
                                          .placeholder = "FILE",
                                          .summary = "where this party's part goes, as CSV: row, id, whether it is real",
                                          .need = Option::Need::kRequired}}),
-           .run = run_align},
+           .run = run_align,
+           .more_help = help_of_align},
           {.name = "train",
            .summary = "trains a model with the peer, who runs it too, into private.run.folder",
            .options = with_job_options({}),
-           .run = run_train},
+           .run = run_train,
+           .more_help = help_of_train},
           {.name = "resume",
            .summary = "goes on with a run that was interrupted or killed, at the last step that both parties have",
            .options = with_job_options({}),
-           .run = run_resume},
+           .run = run_resume,
+           .more_help = help_of_resume},
           {.name = "predict",
            .summary = "scores the rows of private.data.score with a trained model: B gets the predictions",
            .options = with_job_options({kScores}),
-           .run = run_predict},
+           .run = run_predict,
+           .more_help = help_of_predict},
           {.name = "evaluate",
            .summary = "measures a trained model on private.data.test: B sees how good it is",
            .options = with_job_options({kScores}),
-           .run = run_evaluate},
+           .run = run_evaluate,
+           .more_help = help_of_evaluate},
           {.name = "inspect",
            .summary = "tells what is in the folder of a run or a model, and never a value of it",
            .options = {{.name = "folder",
                         .placeholder = "FOLDER",
                         .summary = "of the run, or its model",
                         .need = Option::Need::kRequired}},
-           .run = run_inspect}};
+           .run = run_inspect,
+           .more_help = help_of_inspect}};
 }
 
 }  // namespace blindfl::app
