@@ -10,7 +10,7 @@ SLOW_UNDER_ASAN := EncryptedContract|Schemes/Hostile.*paillier|Rerandomisation
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test fuzz check lint bench format clean
+.PHONY: help setup build demo test fuzz check lint bench package format clean
 
 help: ## print this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -49,6 +49,9 @@ lint: setup ## the part of `check` that needs no build
 
 bench: build ## run every benchmark
 	scripts/bench build/release
+
+package: build ## Debian packages of the program and the library (build/package)
+	cpack --config build/release/CPackConfig.cmake -B build/package
 
 format: setup ## apply clang-format
 	scripts/format

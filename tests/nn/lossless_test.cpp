@@ -40,7 +40,8 @@ std::vector<Case> all_cases() {
       for (const char* input : {"dense", "sparse", "binary"}) {
         const Case c{scheme, model, input};
         if (scheme == "paillier" && !is_enough_for_paillier(c)) continue;
-        if (kSlowBuild && scheme != "plain" && (scheme == "paillier" || c.model != "lr" || c.input != "sparse")) continue;
+        if (kSlowBuild && scheme != "plain" && (scheme == "paillier" || c.model != "lr" || c.input != "sparse"))
+          continue;
         cases.push_back(c);
       }
     }

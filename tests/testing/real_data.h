@@ -12,6 +12,12 @@ inline std::filesystem::path real_data(const std::string& file) {
   return std::filesystem::path(folder != nullptr ? folder : BLINDFL_DATA_DEFAULT) / file;
 }
 
+/// `few` epochs show that a federated model follows the joined one; with BLINDFL_LONG_RUNS set, as many as README's
+/// table has.
+inline std::size_t epochs(std::size_t few, std::size_t as_in_the_table) {
+  return std::getenv("BLINDFL_LONG_RUNS") == nullptr ? few : as_in_the_table;
+}
+
 }  // namespace blindfl::testing
 
 /// Skips the test, saying why, where a data set is missing.

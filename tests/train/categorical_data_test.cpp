@@ -173,7 +173,8 @@ Source adult() {
 TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("adult.data.xz");
   BLINDFL_NEEDS_DATA("adult.test.xz");
-  const TrainOptions options{.epochs = 1, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
+  const TrainOptions options{
+      .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
   expect_as_good_as_joined("Adult, Wide & Deep", wide_and_deep(prepare(adult(), options.batch), options));
 }
 

@@ -135,7 +135,8 @@ TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
   for (const std::string& name : testing::scheme_names()) {
     SCOPED_TRACE(name);
     // Ten epochs show that nothing drifts; encryption, which changes nothing, needs fewer, and Paillier fewest.
-    e.options.epochs = name == "paillier" ? 1 : name == "lattice" ? 3 : 10;
+    if (name == "lattice") e.options.epochs = testing::epochs(3, 10);
+    if (name == "paillier") e.options.epochs = testing::epochs(1, 2);
     const Scores s = run(e, *testing::make_scheme(name));
     const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
     expect_as_good_as_joined("a9a LR, AUC", metric(s.federated), metric(s.joined), metric(s.alone), 0.001);
@@ -148,7 +149,8 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
   Experiment e = a9a();
   e.nonzeros = 14;
   e.update = protocol::Update::kEncrypted;
-  e.options = {.epochs = 1, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = 255}};
+  const std::size_t epochs = testing::epochs(1, 2);
+  e.options = {.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = epochs * 255}};
   const Scores s = run(e, he::PaillierScheme());
   const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
   expect_as_good_as_joined("a9a LR, updates under encryption, AUC", metric(s.federated), metric(s.joined),
@@ -182,7 +184,7 @@ Experiment connect4_mlp(nn::Activation activation) {
   e.activation = activation;
   e.outputs = 3;
   e.features = {.scale = 0, .largest = 1, .clip = false};
-  e.options = {.epochs = 2, .batch = 128, .sgd = {.learning_rate = 0.02, .momentum = 0.9}};
+  e.options = {.epochs = testing::epochs(2, 4), .batch = 128, .sgd = {.learning_rate = 0.02, .momentum = 0.9}};
   return e;
 }
 
@@ -197,7 +199,7 @@ TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDo
   // plain ones too: see docs/protocols.md. Small steps keep what they drift into close.
   Experiment e = connect4_mlp(nn::Activation::kRelu);
   e.options.sgd.learning_rate = 0.005;
-  e.options.epochs = 1;
+  e.options.epochs = testing::epochs(1, 2);
   expect_accuracy_of_joined("connect-4 MLP (ReLU), accuracy", "connect-4.xz", e, 0.01);
 }
 
