@@ -28,16 +28,12 @@ data::ColumnKind kind_of(job::ColumnKind kind) {
   return data::ColumnKind::kIgnored;
 }
 
-bool has_embeddings(job::ModelKind kind) {
-  return kind == job::ModelKind::kWdl || kind == job::ModelKind::kDlrm;
-}
-
 void check_column(const job::Column& column, const job::Job& job) {
   const bool is_category = *column.kind == job::ColumnKind::kCategorical || *column.kind == job::ColumnKind::kMulti;
   const auto check = [&](bool fine, const auto&... parts) {
     require<ConfigError>(fine, "private.data.columns: column '", column.name, "' ", parts...);
   };
-  check(!is_category || column.one_hot || has_embeddings(job.shared.model.kind),
+  check(!is_category || column.one_hot || job::has_embeddings(job.shared.model.kind),
         "holds categories, and this kind of model takes numbers: list it with one_hot: true, or with kind: ignore, or "
         "choose model kind wdl or dlrm");
   check(!is_category || !column.one_hot || job.own.data.numeric.largest >= 1,
