@@ -33,6 +33,16 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
   }
   link_ = std::make_unique<net::GrpcChannel>(link);
   interruption_.on_interrupt([this] { on_interrupt(); });
+  try {
+    open(job, options, out);
+  } catch (const std::exception&) {
+    interruption_.ignore();
+    require<Error>(!interruption_.happened(), "stopped before it began; the peer was told");
+    throw;
+  }
+}
+
+void JobSession::open(const job::Job& job, const Options& options, std::ostream& out) {
   channel_ = std::make_unique<net::TimedChannel>(*link_);
   const Party party = party_of(job.own.party);
   if (options.ledger) {

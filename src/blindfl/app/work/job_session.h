@@ -53,6 +53,7 @@ class JobSession {
   void finish();
 
  private:
+  void open(const job::Job& job, const Options& options, std::ostream& out);
   void meet(const job::Job& job, std::ostream& out);
   void on_interrupt();
 
