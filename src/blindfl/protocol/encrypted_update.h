@@ -61,8 +61,8 @@ class EncryptedUpdateHolder final : public WeightUpdate {
 
   /// Writes all that a later run needs to go on, under the same keys.
   void save(ByteSink& out, ThreadPool& pool) const;
-  /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a layer of
-  /// another shape, plan or key.
+  /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a layer
+  /// of another shape, plan or key.
   void load(ByteSource& in, ThreadPool& pool);
   /// Of the key that the weights are encrypted under.
   [[nodiscard]] const std::string& key_id() const { return peer_.key()->id(); }

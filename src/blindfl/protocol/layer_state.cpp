@@ -79,7 +79,8 @@ SavedWeight read_weight(ByteSource& in, const Weight& like) {
 
 std::uint64_t read_version(ByteSource& in) {
   const std::uint64_t version = in.read_u64();
-  require<DataError>(version >= 1 && version >> 63 == 0, "the saved state is damaged: it counts changes that cannot be");
+  require<DataError>(version >= 1 && version >> 63 == 0,
+                     "the saved state is damaged: it counts changes that cannot be");
   return version;
 }
 

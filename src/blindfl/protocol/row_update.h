@@ -32,8 +32,8 @@ class RowUpdate final : public WeightUpdate {
   [[nodiscard]] std::size_t steps() const { return steps_; }
   /// Writes the piece and its momentum. Throws InvalidArgument between a backward pass and its step.
   void save(ByteSink& out) const;
-  /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a weight of
-  /// another shape or plan.
+  /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a weight
+  /// of another shape or plan.
   void load(ByteSource& in);
 
  private:
