@@ -81,9 +81,9 @@ TEST_F(SavedKeys, AreRefusedWhereTheyAreDamagedOrOfAnotherSizeWithoutTellingThem
   const std::vector<const he::Scheme*> schemes{paillier_.get()};
   ASSERT_EQ(read_keys(saved, schemes).size(), 1U);
 
-  const he::PaillierScheme larger(he::paillier::InsecureParams::make(1536), he::PaillierScheme::Options{});
+  const he::PaillierScheme larger;
   const std::vector<const he::Scheme*> other{&larger};
-  expect_refused(other, saved, "1536");
+  expect_refused(other, saved, "2048");
   expect_refused(other, saved, "1024");
 
   for (std::size_t size = 0; size < saved.size(); size += 7) {
@@ -118,7 +118,7 @@ TEST_F(SavedKeys, AreRefusedWhereTheyAreDamagedOrOfAnotherSizeWithoutTellingThem
 
 TEST_F(SavedKeys, OfAnotherSizeStopTheSessionBeforeAnythingIsSent) {
   testing::TwoParties parties(*paillier_);
-  const he::PaillierScheme larger(he::paillier::InsecureParams::make(1536), he::PaillierScheme::Options{});
+  const he::PaillierScheme larger;
   const auto [mine, theirs] = net::make_memory_channels();
   SessionOptions options;
   options.saved_keys = keys_of(parties.session(Party::kA));

@@ -16,7 +16,8 @@ using protocol::run_both;
 enum class Record { kYes, kNo };
 
 /// What A's and B's sessions saved (`Session::save_keys`); null: fresh keys.
-using SavedKeys = std::pair<std::shared_ptr<const SecretVector<std::byte>>, std::shared_ptr<const SecretVector<std::byte>>>;
+using SavedKeys =
+    std::pair<std::shared_ptr<const SecretVector<std::byte>>, std::shared_ptr<const SecretVector<std::byte>>>;
 
 /// A and B in one process, each with a session over a memory channel, or over TLS where BLINDFL_TEST_LINK says so; what
 /// crosses it is recorded unless told otherwise.
