@@ -142,8 +142,7 @@ void CsvFile::add_one_hot(const OneHot& one_hot, std::size_t row, FeatureRows& t
     features.push_back(missing ? one_hot.first + CategoryField::kUnknown : one_hot.features[code]);
   }
   std::ranges::sort(features);
-  const auto repeated = std::ranges::unique(features);
-  features.erase(repeated.begin(), repeated.end());
+  features.erase(std::unique(features.begin(), features.end()), features.end());
   for (const std::size_t feature : features) to.add(feature, fixed_.encode(1.0, row, feature));
 }
 

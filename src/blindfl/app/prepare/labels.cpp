@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -40,6 +41,8 @@ LabelRule LabelRule::classes(const std::set<std::string>& distinct) {
     by_number.emplace(*number, text);
   }
   LabelRule rule(Kind::kNumbers);
+  rule.numbers_.reserve(by_number.size());
+  rule.names_.reserve(by_number.size());
   for (auto& [number, text] : by_number) {
     rule.numbers_.push_back(number);
     rule.names_.push_back(std::move(text));
@@ -115,33 +118,34 @@ LabelRule LabelRule::load(ByteSource& in) {
   return rule;
 }
 
-LabelFit::LabelFit(const job::Model& model, std::string where) : model_(model), where_(std::move(where)) {}
+LabelFit::LabelFit(const job::Model& model, std::string where)
+    : kind_(model.kind), classes_(model.class_count()), where_(std::move(where)) {}
 
 void LabelFit::add(std::string_view text) {
-  if (!job::is_classifier(model_.kind)) return;
+  if (!job::is_classifier(kind_)) return;
   texts_.emplace(text);
   check_count();
 }
 
 void LabelFit::add(double number) {
-  if (!job::is_classifier(model_.kind) || !numbers_.insert(number).second) return;
+  if (!job::is_classifier(kind_) || !numbers_.insert(number).second) return;
   texts_.insert(text_of(number));
   check_count();
 }
 
 void LabelFit::check_count() const {
   require<DataError>(texts_.size() <= LabelRule::kMostClasses, where_, ": more than ", LabelRule::kMostClasses,
-                     " different labels, and the model has ", model_.class_count(),
+                     " different labels, and the model has ", classes_,
                      " classes; are these the labels? For numbers, choose model kind linear or poisson");
 }
 
 LabelRule LabelFit::finish() const {
-  if (model_.kind == job::ModelKind::kLinear) return LabelRule::reals();
-  if (model_.kind == job::ModelKind::kPoisson) return LabelRule::counts();
+  if (kind_ == job::ModelKind::kLinear) return LabelRule::reals();
+  if (kind_ == job::ModelKind::kPoisson) return LabelRule::counts();
   LabelRule rule = LabelRule::classes(texts_);
   const std::size_t count = rule.classes().size();
-  require<DataError>(count == model_.class_count(), where_, ": ", count, " different labels, and the model has ",
-                     model_.class_count(), " classes; are these the labels? See shared.model.classes");
+  require<DataError>(count == classes_, where_, ": ", count, " different labels, and the model has ", classes_,
+                     " classes; are these the labels? See shared.model.classes");
   return rule;
 }
 

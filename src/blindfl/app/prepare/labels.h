@@ -76,7 +76,8 @@ class LabelFit {
  private:
   void check_count() const;
 
-  job::Model model_;
+  job::ModelKind kind_;
+  std::size_t classes_;  ///< that a classifier tells apart
   std::string where_;
   std::set<std::string> texts_;
   std::set<double> numbers_;
