@@ -116,9 +116,7 @@ class TrainingRun {
     }
   }
 
-  [[nodiscard]] SavedRun save() {
-    return {saved(a, parties.session(Party::kA)), saved(b, parties.session(Party::kB))};
-  }
+  [[nodiscard]] SavedRun save() { return {saved(a, parties.session(Party::kA)), saved(b, parties.session(Party::kB))}; }
   void load(const SavedRun& saved) {
     parties.run([&](Session& s) {
       const bool at_a = s.party() == Party::kA;

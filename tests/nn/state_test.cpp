@@ -88,16 +88,14 @@ class Resumed : public ::testing::TestWithParam<Case> {
   void with_model(const Body& body) {
     const FeatureShape& shape = rows().shape;
     if (GetParam().model == "lr") {
-      body(TrainingRun<GeneralizedLinear>::Make(
-          [&](Session& s) { return GeneralizedLinear(s, shape, 1, numeric()); }));
+      body(TrainingRun<GeneralizedLinear>::Make([&](Session& s) { return GeneralizedLinear(s, shape, 1, numeric()); }));
     } else if (GetParam().model == "mlp") {
       body(TrainingRun<Mlp>::Make([&](Session& s) {
         return Mlp(s, shape, std::vector<std::size_t>{4, 3}, 1, Activation::kTanh, numeric());
       }));
     } else {
       body(TrainingRun<WideDeep>::Make([&](Session& s) {
-        return WideDeep(s, shape, rows().categories, std::vector<std::size_t>{3}, 1, Activation::kTanh,
-                        both_sources());
+        return WideDeep(s, shape, rows().categories, std::vector<std::size_t>{3}, 1, Activation::kTanh, both_sources());
       }));
     }
   }

@@ -256,8 +256,8 @@ TEST(EmbedState, IsRefusedWhereATableIsAnother) {
   EXPECT_EQ(state_of(same.at(Party::kA)), at_a);
   EXPECT_EQ(same.table(1), first.table(1));
   SeededRandom random(1);
-  EXPECT_NO_THROW((void)same.forward(random_categories(spec.fields_a, 3, random),
-                                     random_categories(spec.fields_b, 3, random), 3));
+  EXPECT_NO_THROW(
+      (void)same.forward(random_categories(spec.fields_a, 3, random), random_categories(spec.fields_b, 3, random), 3));
   for (std::size_t size = 0; size < at_a.size(); size += 3) {
     EXPECT_THROW(load_state(first.at(Party::kA), ByteView(at_a).first(size)), DataError) << size;
   }

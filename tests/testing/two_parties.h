@@ -74,9 +74,7 @@ class TwoParties {
  private:
   /// Initial weights are the same in every run, and different at the two parties.
   static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys, std::size_t threads) {
-    return {.threads = threads,
-            .weight_seed = party == protocol::Party::kA ? 11 : 22,
-            .saved_keys = of(keys, party)};
+    return {.threads = threads, .weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
   }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
     if (of(recordings_, party)) return *of(recordings_, party);

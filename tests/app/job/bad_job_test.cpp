@@ -174,7 +174,8 @@ TEST(BadJob, HasAWordThatIsNoChoice) {
       {kShared, "  scheme: {allowed: [lattice, ckks]}\n  alignment:\n",
        "4:31: shared.scheme.allowed[1] must be one of lattice, paillier, paillier-3072, not 'ckks'"},
       {kParty, "  party: b\n  top: {metrics: [acuracy]}\n",
-       "8:19: private.top.metrics[0] must be one of loss, auc, ks, accuracy, f1, log_loss, rmse, mae, deviance, not 'acuracy'; did you mean "
+       "8:19: private.top.metrics[0] must be one of loss, auc, ks, accuracy, f1, log_loss, rmse, mae, deviance, not "
+       "'acuracy'; did you mean "
        "accuracy?"},
   });
 }
