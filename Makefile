@@ -51,7 +51,7 @@ bench: build ## run every benchmark
 	scripts/bench build/release
 
 package: build ## Debian packages of the program and the library (build/package)
-	cpack --config build/release/CPackConfig.cmake -B build/package
+	umask 022 && cpack --config build/release/CPackConfig.cmake -B build/package
 
 format: setup ## apply clang-format
 	scripts/format

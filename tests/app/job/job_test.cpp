@@ -143,7 +143,8 @@ TEST(Job, MustBeAFileThatCanBeRead) {
     EXPECT_TRUE(message.starts_with(path.string() + ": ")) << message;
     return message.substr(path.string().size() + 2);
   };
-  EXPECT_EQ(refused(folder.path() / "missing.yaml"), "cannot be opened: No such file or directory");
+  EXPECT_EQ(refused(folder.path() / "missing.yaml"),
+            "cannot be opened: No such file or directory; check the path, or make a job file with `blindfl init`");
   EXPECT_EQ(refused(folder.path()), "is a folder, and not a job file");
   EXPECT_EQ(refused(folder.write("empty.yaml", "")), "is empty; `blindfl parameters` lists what a job file may say");
   EXPECT_EQ(refused(folder.write("comment.yaml", "# nothing\n")),
