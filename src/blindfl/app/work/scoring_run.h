@@ -22,7 +22,7 @@ class ScoringRun {
 
  private:
   enum class Use { kPredict, kEvaluate };
-  void run(Use use, const std::filesystem::path& rows, const std::optional<std::filesystem::path>& scores);
+  void run(Use use, const std::filesystem::path& path, const std::optional<std::filesystem::path>& scores_path);
 
   job::Job job_;
   std::ostream& out_;
