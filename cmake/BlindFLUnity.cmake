@@ -3,6 +3,11 @@
 set(BLINDFL_UNITY none CACHE STRING "Which sources are compiled in groups: none, torch (those that see it), all")
 set_property(CACHE BLINDFL_UNITY PROPERTY STRINGS none torch all)
 
+if(BLINDFL_UNITY STREQUAL all AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # g++ takes a source that another includes for a header, where anonymous namespaces are a mistake.
+  add_compile_options(-Wno-subobject-linkage)
+endif()
+
 # blindfl_unity(<target> <kind: torch or other> <sources>)
 function(blindfl_unity target kind)
   if(NOT (BLINDFL_UNITY STREQUAL all OR BLINDFL_UNITY STREQUAL kind))

@@ -32,7 +32,7 @@ using testing::train_rows;
 std::string fault_of(job::Job job, std::string_view text) {
   const ScratchFolder folder;
   job.own.data.train = folder.write("train.csv", text);
-  const std::string message = message_of<DataError>([&] { (void)train_rows(job, folder); });
+  std::string message = message_of<DataError>([&] { (void)train_rows(job, folder); });
   EXPECT_THAT(message, AllOf(HasSubstr("train.csv"), Not(HasSubstr("secret")), Not(HasSubstr("777"))));
   return message;
 }

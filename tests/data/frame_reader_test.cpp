@@ -29,8 +29,8 @@ std::string text_of(std::size_t rows) {
   std::string text = "id,x,city,tags,y\n";
   for (std::size_t i = 0; i < rows; ++i) {
     const std::string number = std::to_string(i);
-    text += "u" + number + "," + number + ",c" + std::to_string(i % 3) + ",a|b" + number + "," + std::to_string(i % 2) +
-            "\n";
+    text.append("u").append(number).append(",").append(number).append(",c").append(std::to_string(i % 3));
+    text.append(",a|b").append(number).append(",").append(std::to_string(i % 2)).append("\n");
   }
   return text;
 }

@@ -164,7 +164,7 @@ TEST(Trainer, RefusesToTrainOrScoreWithoutRows) {
   testing::TwoParties parties(scheme);
   nn::MatMul source(parties.session(Party::kB), nn::FeatureShape{.in_a = 1, .in_b = 1, .batch = 4}, std::size_t{1});
   EXPECT_THROW(fit(*source, {}, {}, {}, {}), InvalidArgument);
-  EXPECT_THROW((void)score({}, {}, 4), InvalidArgument);
+  EXPECT_THROW((void)score({}, data::Dataset{}, 4), InvalidArgument);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 #include "blindfl/app/work/folder_start.h"
 
-#include <signal.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <csignal>
 #include <set>
 #include <string>
 #include <system_error>
