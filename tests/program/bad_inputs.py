@@ -63,7 +63,10 @@ def faults_of(case, party, run, secrets):
         faults.append(f"{party} ended only when its patience did, after {run.seconds:.0f} s")
     words = case.says.get(party, ())
     message = " ".join(run.err.split())
-    faults += [f"{party} does not say {word!r}" for word in words if word not in message]
+    for word in words:
+        either = word if isinstance(word, tuple) else (word,)  # who fails first says why, and the other that it did
+        if not any(one in message for one in either):
+            faults.append(f"{party} does not say {' or '.join(map(repr, either))}")
     if not run.err.startswith("blindfl") or len(run.err.splitlines()) > (2 if case.code == USAGE else 1):
         faults.append(f"{party}'s message is not one line of the program's")
     if len(message) < 40 or len(message) > 600:

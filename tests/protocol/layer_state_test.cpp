@@ -222,7 +222,7 @@ TEST_F(EncryptedState, HasPiecesThatTheirProductWasPlannedFor) {
   Halves halves(*scheme_, spec_);
   Bytes state = state_of(halves.pair.a);
   // The piece of B's weights lies before the encrypted ones, of which there are none yet: 56 bytes, three counts.
-  state[state.size() - 56 - 3 * 8 - 1] = std::byte{0x7f};
+  state[state.size() - 56 - 24 - 1] = std::byte{0x7f};
   EXPECT_THAT(testing::message_of<DataError>([&] { load_state(halves.pair.a, state); }), HasSubstr("too many bits"));
 }
 

@@ -83,7 +83,7 @@ TEST_F(MaskKeys, TellAnyTwoMatricesApart) {
 }
 
 TEST_F(MaskKeys, HashLargeMatricesToTheLastValue) {
-  std::vector<std::int64_t> values(50 * 1000, 3);
+  std::vector<std::int64_t> values(50000, 3);
   const IntMatrix x = IntMatrix::dense(50, 1000, values, 0, 9);
   values.back() = 4;
   EXPECT_NE(first_mask(key_, lookup(), x), first_mask(key_, lookup(), IntMatrix::dense(50, 1000, values, 0, 9)));
