@@ -167,8 +167,9 @@ Entries entries_of(Resources& resources) {
   return Entries()
       .add("threads", resources.threads, "threads that compute",
            {.lowest = 1, .highest = 4096, .otherwise = "one per core", .synonyms = {"cores", "num_threads", "workers"}})
-      .add("memory", resources.memory, "memory that a job may take; one that needs more is refused before it begins",
-           {.lowest = 0, .highest = 1e6, .above_lowest = true, .unit = "GiB", .otherwise = "what the machine has"});
+      .add("memory", resources.memory,
+           "memory for this job: encoded rows take up to a quarter of it, and what is more goes to a file",
+           {.lowest = 0, .highest = 1e6, .above_lowest = true, .unit = "GiB", .otherwise = "1 GiB for rows"});
 }
 
 Entries entries_of(Run& run) {
