@@ -14,10 +14,6 @@ using job::ModelKind;
 using job::UpdateKind;
 using protocol::Update;
 
-FixedPointSpec encoding_of(const job::Encoding& encoding) {
-  return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
-}
-
 void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
   const std::string kind = job::Value<ModelKind>::write(model.kind);
   const bool has_fields = !a.fields.empty() || !b.fields.empty();
@@ -77,7 +73,7 @@ template <class Options>
 Options common_options(const job::Shared& shared, const protocol::SgdOptions& sgd, const std::string& name) {
   Options options;
   options.name = name;
-  options.derivative = encoding_of(shared.training.derivative);
+  options.derivative = job::fixed_point_of(shared.training.derivative);
   options.output_scale = shared.model.output_scale;
   options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
   options.sgd = sgd;

@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::int64_t kMostRows = 4294967295;
 
-FixedPointSpec encoding_of(const job::Encoding& encoding) {
-  return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
-}
-
 /// What this party's own file has.
 struct OwnShape {
   PartyShape shape{};
@@ -59,7 +55,7 @@ struct Facts {
 };
 
 Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& out) {
-  std::optional<PartyShape> own = read_shape(arguments, false, encoding_of(job.own.data.numeric));
+  std::optional<PartyShape> own = read_shape(arguments, false, job::fixed_point_of(job.own.data.numeric));
   std::optional<OwnShape> from_file;
   if (!own || !arguments.has("rows")) from_file = own_shape(job);
   if (!own && from_file) own = from_file->shape;

@@ -29,7 +29,7 @@ std::string key_of(const torch::Tensor& parameter) {
 protocol::Settings FederatedOptimizer::state_settings() const {
   protocol::Settings settings;
   settings.add("state", "optimizer");
-  if (!slots_.empty()) settings.add("party", slots_.front().parameter.session().party() == Party::kA ? "A" : "B");
+  if (!slots_.empty()) settings.add("party", name_of(slots_.front().parameter.session().party()));
   settings.add(initial_.settings());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const protocol::Weight& w = slots_[i].parameter.weight();

@@ -305,7 +305,7 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
 
 Settings EmbedMatMul::state_settings() const {
   Settings settings;
-  settings.add("state", "Embed-MatMul").add("party", session_.party() == Party::kA ? "A" : "B");
+  settings.add("state", "Embed-MatMul").add("party", name_of(session_.party()));
   settings.add(params_->settings());
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     tables_[t]->add_state_settings("table " + std::to_string(t), settings);

@@ -268,7 +268,7 @@ MatMulGradients MatMul::backward_encrypted(const IntMatrix& x, const Derivative&
 
 Settings MatMul::state_settings() const {
   Settings settings;
-  settings.add("state", "MatMul").add("party", session_.party() == Party::kA ? "A" : "B").add(params_.settings());
+  settings.add("state", "MatMul").add("party", name_of(session_.party())).add(params_.settings());
   if (holder_) settings.add("key", holder_->key_id());
   if (owner_) settings.add("key", owner_->key_id());
   return settings;

@@ -80,14 +80,6 @@ void require_empty(const std::filesystem::path& folder) {
   }
 }
 
-std::string read_text(const std::filesystem::path& path, std::size_t most) {
-  DiskFile file = DiskFile::open(path);
-  // One byte more than there may be: `parse_summary` refuses what fills it.
-  std::string text(most + 1, '\0');
-  text.resize(file.read_some(std::as_writable_bytes(std::span(text))));
-  return text;
-}
-
 /// The number in a file's name; nothing if it has another form.
 std::optional<std::uint64_t> number_in(std::string_view name, std::string_view prefix, std::string_view ending) {
   if (name.size() <= prefix.size() + ending.size() || !name.starts_with(prefix) || !name.ends_with(ending)) {
@@ -131,11 +123,20 @@ RunFolder RunFolder::create(const std::filesystem::path& path, const RunSummary&
   return folder;
 }
 
+RunSummary read_summary(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "summary.json";
+  DiskFile file = DiskFile::open(path);
+  // One byte more than there may be: `parse_summary` refuses what fills it.
+  std::string text(kMaxSummaryBytes + 1, '\0');
+  text.resize(file.read_some(std::as_writable_bytes(std::span(text))));
+  return parse_summary(text, path.string());
+}
+
 RunFolder RunFolder::reopen(const std::filesystem::path& path, Party party, std::string_view run) {
   require<ConfigError>(is_there(path / "summary.json"), path.string(),
                        ": holds no run; name the folder of a run that stopped");
   RunFolder folder(path, locked(path));
-  folder.summary_ = parse_summary(read_text(folder.summary_path(), kMaxSummaryBytes), folder.summary_path().string());
+  folder.summary_ = read_summary(folder.path_);
   const RunSummary& found = folder.summary_;
   require<ConfigError>(found.party == party && found.run == run, path.string(), ": belongs to ", folder.owner(),
                        ", and not to party ", blindfl::name_of(party), " of run ", run, "; name another folder");

@@ -28,6 +28,10 @@ struct SavedStep {
   std::filesystem::path path;
 };
 
+/// The summary in a run's folder, without the folder's lock: to learn what is there.
+/// Throws DataError if it cannot be read or is damaged.
+[[nodiscard]] RunSummary read_summary(const std::filesystem::path& folder);
+
 /// The folder of one run, used by this process alone until the end of the scope.
 class RunFolder {
  public:

@@ -79,7 +79,7 @@ void check_encrypted_update(const Shared& shared, const Given& given) {
 
 void check_encoding(const Encoding& encoding, const std::string& key, const Given& given) {
   try {
-    (void)FixedPoint({.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip});
+    (void)FixedPoint(fixed_point_of(encoding));
   } catch (const InvalidArgument&) {
     check(false, given, key, "largest times 2^scale must be between 1 and 2^62; change one of the two");
   }

@@ -52,6 +52,10 @@ std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/) {
   return kNames;
 }
 
+FixedPointSpec fixed_point_of(const Encoding& encoding) {
+  return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
+}
+
 Entries entries_of(Dlrm& dlrm) {
   return Entries()
       .add("bottom", dlrm.bottom, "widths of the hidden layers for numeric features", layer_widths(1))

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blindfl/app/job/entry.h"
+#include "blindfl/tensor/fixed_point.h"
 
 // What both parties must say alike: the model, its training, the encryption. Nothing in here may be a secret: the
 // parties tell it to each other if it differs.
@@ -56,6 +57,9 @@ struct Encoding {
 
   bool operator==(const Encoding&) const = default;
 };
+
+/// The same, as encodings take it.
+[[nodiscard]] FixedPointSpec fixed_point_of(const Encoding& encoding);
 
 struct RateChange {
   std::optional<std::size_t> epoch{};

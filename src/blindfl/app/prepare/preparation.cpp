@@ -43,10 +43,6 @@ std::string where_labels_are(const job::Data& data) {
   return data.train->string() + (data.label_column ? ": column '" + *data.label_column + "'" : "");
 }
 
-FixedPointSpec encoding_of(const job::Encoding& numeric) {
-  return {.scale = numeric.scale, .largest = numeric.largest, .clip = numeric.clip};
-}
-
 PartyShape shape_of(const CsvFeatures& features) {
   return {.numeric = features.width(),
           .nonzeros = features.is_sparse() ? features.most_nonzeros() : 0,
@@ -86,7 +82,7 @@ Preparation Preparation::fit(const job::Job& job) {
   Features features = format == job::FileFormat::kCsv ? Features(CsvFeatures::fit(job, *data.train, told))
                                                       : Features(LibsvmFeatures::fit(data.libsvm, *data.train, told));
   try {
-    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), encoding_of(data.numeric));
+    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), job::fixed_point_of(data.numeric));
     require<ConfigError>(labels || to.shape_.numeric > 0 || !to.shape_.fields.empty(), data.train->string(),
                          ": has no features for the model, and A needs one at least; see private.data.columns and "
                          "private.data.default_kind");

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "blindfl/app/prepare/file_format.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/scores_file.h"
@@ -16,8 +17,7 @@ namespace {
 
 std::vector<std::string> read_ids(const job::Data& data) {
   data::FrameSpec spec;
-  spec.format.delimiter = data.delimiter == "tab" ? '\t' : data.delimiter.front();
-  spec.format.header = data.header;
+  spec.format = csv_format(data);
   spec.columns = {{.name = data.id_column.value_or(""), .kind = data::ColumnKind::kId}};
   return data::read_frame(*data.train, spec).ids;
 }

@@ -1,17 +1,13 @@
 #include "blindfl/app/work/inspection.h"
 
-#include <fstream>
 #include <iomanip>
 #include <ostream>
-#include <sstream>
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/training_report.h"
-#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
-#include "blindfl/run/summary.h"
 
 namespace blindfl::app {
 
@@ -24,18 +20,9 @@ std::ostream& line(std::ostream& out, std::string_view name) {
   return out << std::left << std::setw(16) << name;
 }
 
-std::string text_of(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  require<DataError>(in.is_open(), path.string(), ": cannot be opened");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
 void print_summary(const fs::path& folder, std::ostream& out) {
-  const fs::path path = folder / "summary.json";
-  const run::RunSummary summary = run::parse_summary(text_of(path), path.string());
-  line(out, "run") << summary.run << " of party " << (summary.party == Party::kA ? "A" : "B") << "\n";
+  const run::RunSummary summary = run::read_summary(folder);
+  line(out, "run") << summary.run << " of party " << name_of(summary.party) << "\n";
   line(out, "state") << run::name_of(summary.state) << " after step " << summary.steps << ", "
                      << amount_text(summary.seconds, Unit::kSeconds) << " of work\n";
   line(out, "release") << summary.release << "\n";
@@ -65,15 +52,14 @@ void print_shape(std::ostream& out, std::string_view name, const PartyShape& sha
 void print_model(const fs::path& folder, std::ostream& out) {
   const ModelFacts facts = load_model_facts(folder);
   line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
-                     << (facts.party == Party::kA ? "A" : "B") << ", run " << facts.run << ", step " << facts.step
-                     << "\n";
+                     << name_of(facts.party) << ", run " << facts.run << ", step " << facts.step << "\n";
   line(out, "trained on") << facts.rows << " rows\n";
   print_shape(out, "A's features", facts.shape_a);
   print_shape(out, "B's features", facts.shape_b);
   const JobEstimate layers =
       estimate(facts.shared, facts.shape_a, facts.shape_b, facts.rows, job_link(facts.shared.scheme));
   for (const LayerEstimate& layer : layers.layers) line(out, "layer") << layer.name << ": " << layer.words << "\n";
-  line(out, "digest") << to_hex(digest_of(text_of(folder / "model.bin"))) << " of model.bin\n";
+  line(out, "digest") << to_hex(MarkedFile::of(folder / "model.bin", 0).digest) << " of model.bin\n";
   if (fs::exists(folder / "keys.bin")) line(out, "keys") << "keys.bin: what the peer holds encrypted needs it\n";
 }
 

@@ -47,7 +47,7 @@ void JobSession::open(const job::Job& job, const Options& options, std::ostream&
   const Party party = party_of(job.own.party);
   if (options.ledger) {
     channel_->write_ledger(std::make_unique<net::Ledger>(
-        *options.ledger, net::LedgerHead{.party = party == Party::kA ? "A" : "B", .session = {}}));
+        *options.ledger, net::LedgerHead{.party = std::string(name_of(party)), .session = {}}));
   }
   meet(job, out);
 

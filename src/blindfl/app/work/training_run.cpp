@@ -6,10 +6,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <ostream>
-#include <sstream>
 
 #include "blindfl/app/run.h"
 #include "blindfl/app/work/folder_start.h"
@@ -31,14 +29,6 @@ constexpr std::uint64_t kStepsBetweenWords = 8;
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
-std::string read_small_file(const fs::path& path) {
-  std::ifstream in(path, std::ios::binary);
-  require<DataError>(in.is_open(), path.string(), ": cannot be opened");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
 }
 
 /// Rows that are kept back for validation, the same at both parties: `validation_share` of all, by chance.
@@ -107,14 +97,13 @@ void TrainingRun::open_folder() {
   require<ConfigError>(start_ == Start::kResume, path.string(),
                        ": there is something in it already; `blindfl resume` goes on with a run, and another "
                        "private.run.folder begins a new one");
-  const fs::path summary = path / "summary.json";
-  if (!fs::exists(summary)) {
+  if (!fs::exists(path / "summary.json")) {
     require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
                          ": is not the folder of a run; name another private.run.folder");
     fs::remove_all(path);
     return;
   }
-  summary_ = run::parse_summary(read_small_file(summary), summary.string());
+  summary_ = run::read_summary(path);
   folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
   keys_ = load_keys(path);
 }
@@ -271,8 +260,8 @@ void TrainingRun::train() {
     if (epoch_ends || state_.step % kStepsBetweenWords == 0) {
       note_word(word, exchange_words(connection_->session(), state_.step, word));
     }
-    const bool due = every > 0 ? state_.step % every == 0 : epoch_ends;
-    if (due || epoch_ends || stopped_ || trainer_->done()) checkpoint();
+    const bool due = every > 0 && state_.step % every == 0;
+    if (due || epoch_ends || stopped_) checkpoint();
   }
   connection_->stop_in_order(false);
   training_seconds_ = Seconds(Clock::now() - begin).count();
@@ -324,9 +313,8 @@ void TrainingRun::checkpoint() {
 
 void TrainingRun::finish() {
   if (state_.best_step > 0 && state_.best_step != state_.step) {
-    const TrainingState last = state_;
     (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
-    out_ << "the model of step " << last.best_step << " was the best in validation, and is kept\n";
+    out_ << "the model of step " << state_.best_step << " was the best in validation, and is kept\n";
   }
   const ModelFacts facts = this->facts();
   const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
