@@ -118,8 +118,8 @@ class Reader {
 
 Header Reader::check() {
   require<ConfigError>(label_.readers == Readers::kEveryone || file_.is_private(), name_,
-                       ": others than its owner may read or change this ", label_.kind, "; run `chmod 600 '", name_,
-                       "'`, and make a new one if somebody may have read it");
+                       ": others than its owner may read or change this file (", label_.kind, "); run `chmod 600 '",
+                       name_, "'`, and make a new one if somebody may have read it");
   const std::uint64_t size = file_.size();
   check_beginning(file_.read_some(header_), size);
   Header header = decode(header_);

@@ -11,38 +11,51 @@ namespace blindfl::net {
 
 namespace {
 
-// Gathers small writes, so that the link sees few pieces, and checks that the message keeps its promised size.
+// Gathers header, payload and checksum into few pieces, and checks that the message keeps its promised size.
 class FrameSink final : public ByteSink {
  public:
   static constexpr std::size_t kPiece = std::size_t{1} << 16;
 
-  FrameSink(Channel& channel, const Message& message, std::uint32_t checksum)
-      : channel_(channel), message_(message), left_(message.size), checksum_(checksum) {}
+  FrameSink(Channel& channel, const Message& message, const FrameHeaderBytes& header)
+      : channel_(channel), message_(message), left_(message.size), checksum_(header_checksum(header)) {
+    piece_.reserve(std::min<std::uint64_t>(kPiece, message.size + header.size() + sizeof(checksum_)));
+    gather(header);
+  }
 
   void write(ByteView bytes) override {
     require<InvalidArgument>(bytes.size() <= left_, "a ", name_of(message_.step), " message is longer than the ",
                              message_.size, " bytes promised");
     left_ -= bytes.size();
     checksum_ = crc32c(bytes, checksum_);
-    if (piece_.size() + bytes.size() > kPiece) flush();
-    if (bytes.size() > kPiece) {
-      channel_.write_raw(bytes);
-    } else {
-      piece_.insert(piece_.end(), bytes.begin(), bytes.end());
-    }
+    gather(bytes);
   }
 
   void finish() {
     require<InvalidArgument>(left_ == 0, "a ", name_of(message_.step), " message is shorter than the ", message_.size,
                              " bytes promised");
-    const auto trailer = std::as_bytes(std::span(&checksum_, 1));
-    piece_.insert(piece_.end(), trailer.begin(), trailer.end());
+    gather(std::as_bytes(std::span(&checksum_, 1)));
     flush();
   }
 
   [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
 
  private:
+  // What is large goes to the link at once, behind what was gathered before it.
+  void gather(ByteView bytes) {
+    const bool large = bytes.size() > kPiece;
+    if (piece_.size() + bytes.size() > kPiece) {
+      const ByteView first = bytes.first(kPiece - piece_.size());
+      piece_.insert(piece_.end(), first.begin(), first.end());
+      flush();
+      bytes = bytes.subspan(first.size());
+    }
+    if (large) {
+      channel_.write_raw(bytes);
+    } else {
+      piece_.insert(piece_.end(), bytes.begin(), bytes.end());
+    }
+  }
+
   void flush() {
     if (!piece_.empty()) channel_.write_raw(piece_);
     piece_.clear();
@@ -138,9 +151,7 @@ void Channel::send(const Message& message, const std::function<void(ByteSink&)>&
 }
 
 void Channel::send_frame(const Message& message, const std::function<void(ByteSink&)>& body) {
-  const auto header = encode_header({message, next_sent_++});
-  write_raw(header);
-  FrameSink sink(*this, message, header_checksum(header));
+  FrameSink sink(*this, message, encode_header({message, next_sent_++}));
   body(sink);
   sink.finish();
   record(Direction::kSent, message, sink.checksum());
@@ -191,10 +202,7 @@ Bytes Channel::receive(const Message& expected) {
 
 Traffic total(const std::map<Step, Traffic>& traffic) {
   Traffic sum;
-  for (const auto& [step, t] : traffic) {
-    sum.messages += t.messages;
-    sum.bytes += t.bytes;
-  }
+  for (const auto& [step, of_step] : traffic) sum = sum + of_step;
   return sum;
 }
 

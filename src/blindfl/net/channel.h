@@ -21,6 +21,7 @@ struct Traffic {
   std::uint64_t bytes = 0;
 
   bool operator==(const Traffic&) const = default;
+  friend Traffic operator+(const Traffic& a, const Traffic& b) { return {a.messages + b.messages, a.bytes + b.bytes}; }
 };
 
 /// A link to one peer that carries typed messages in order.

@@ -35,7 +35,7 @@ struct Hello {
 Bytes encode(const Hello& hello) {
   return write_to_bytes([&](ByteSink& out) {
     out.write_u32(hello.version);
-    out.write_u8(hello.party == Party::kA ? 'A' : 'B');
+    out.write_u8(static_cast<std::uint8_t>(name_of(hello.party).front()));
     out.write(hello.nonce);
     out.write(hello.digest);
   });
@@ -86,7 +86,7 @@ void Session::open(const std::vector<const he::Scheme*>& schemes, const SessionO
   }
   unused_keys_.resize(schemes.size());
   if (options.saved_keys) unused_keys_ = read_keys(*options.saved_keys, schemes);
-  greet();
+  greet(options.scheme_settings_name);
   exchange_keys(0);
 }
 
@@ -143,13 +143,17 @@ void Session::exchange_keys(std::size_t index) {
   keys.owner = std::move(owner);
 }
 
-void Session::save_keys(ByteSink& out) const {
+std::vector<OwnKeys> Session::own_keys() const {
   std::vector<OwnKeys> all;
   for (std::size_t i = 0; i < keys_.size(); ++i) {
     const he::KeyOwner* own = keys_[i].owner ? keys_[i].owner.get() : unused_keys_[i].get();
     if (own != nullptr && own->can_be_saved()) all.push_back({&keys_[i].scheme, own});
   }
-  write_keys(out, all);
+  return all;
+}
+
+void Session::save_keys(ByteSink& out) const {
+  write_keys(out, own_keys());
 }
 
 // A piece of work for one scheme at a time, so that none of them starves.
@@ -162,7 +166,7 @@ bool Session::prepare() {
 }
 
 // Each checks what the other says of itself, so a mismatch stops both at once.
-void Session::greet() {
+void Session::greet(const std::string& scheme_settings_name) {
   Hello mine{kVersion, party_, {}, scheme_settings().digest()};
   random_.fill(mine.nonce);
   const net::Message message{net::Step::kHello, 0, kHelloBytes};
@@ -173,10 +177,10 @@ void Session::greet() {
 
   require<ConfigError>(theirs.version == kVersion, "the peer speaks version ", theirs.version,
                        " of the protocol, this side version ", kVersion, ": both must run the same release of BlindFL");
-  require<ConfigError>(theirs.party != party_, "both parties call themselves ", party_ == Party::kA ? "A" : "B",
+  require<ConfigError>(theirs.party != party_, "both parties call themselves ", name_of(party_),
                        ": the one with the labels is B, the other A");
   require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
-  if (theirs.digest != mine.digest) disagree("the scheme", next_agreement_, scheme_settings());
+  if (theirs.digest != mine.digest) disagree(scheme_settings_name, next_agreement_, scheme_settings());
 
   const bool a = party_ == Party::kA;
   Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());

@@ -20,6 +20,7 @@
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/mask_key.h"
+#include "blindfl/protocol/saved_keys.h"
 #include "blindfl/protocol/settings.h"
 #include "blindfl/protocol/transfer_progress.h"
 
@@ -37,6 +38,8 @@ struct SessionOptions {
   /// What `Session::save_keys` wrote in an earlier session: these keys are used instead of fresh ones. For the state of
   /// layers whose weights are encrypted, which only they can open.
   std::shared_ptr<const SecretVector<std::byte>> saved_keys = nullptr;
+  /// What the error calls the schemes' settings if they differ from the peer's: where a user set them.
+  std::string scheme_settings_name = "the scheme";
 };
 
 /// What products under one scheme need.
@@ -92,6 +95,8 @@ class Session {
   /// Writes this party's own secret keys, of all schemes whose keys it has and that can be saved
   /// (`KeyOwner::can_be_saved`): for its own files, which only it may read. The others are made afresh each time.
   void save_keys(ByteSink& out) const;
+  /// How many keys that would be.
+  [[nodiscard]] std::size_t keys_to_save() const { return own_keys().size(); }
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
   /// The time that layers and openings took so far, waiting for the peer and the line included.
@@ -161,7 +166,8 @@ class Session {
   [[nodiscard]] std::size_t index_of(std::string_view scheme_name) const;
   [[nodiscard]] Settings scheme_settings() const;
   void open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options);
-  void greet();
+  void greet(const std::string& scheme_settings_name);
+  [[nodiscard]] std::vector<OwnKeys> own_keys() const;
   void exchange_keys(std::size_t index);
   bool prepare();
   [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);

@@ -146,7 +146,9 @@ RunSummary parse_summary(std::string_view text, const std::string& name) {
   try {
     json = JsonValue::parse(text);
   } catch (const DataError& error) {
-    fail<DataError>(name, ": ", error.what());
+    fail<DataError>(name, ": ", error.what(),
+                    "; a summary is written in one step, so something else changed it: take it from a backup, or begin "
+                    "another run");
   }
   RunSummary summary = Reader(json, name).read();
   try {

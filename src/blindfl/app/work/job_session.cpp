@@ -55,7 +55,10 @@ void JobSession::open(const job::Job& job, const Options& options, std::ostream&
   torch::set_num_threads(static_cast<int>(threads));
   session_ = std::make_unique<protocol::Session>(
       party, *channel_, pointers_to(schemes_),
-      protocol::SessionOptions{.threads = threads, .weight_seed = job.own.run.weight_seed, .saved_keys = options.keys});
+      protocol::SessionOptions{.threads = threads,
+                               .weight_seed = job.own.run.weight_seed,
+                               .saved_keys = options.keys,
+                               .scheme_settings_name = "the section shared.scheme of the job"});
   session_->agree("the command", protocol::Settings().add("command", options.command));
   session_->agree("the model", options.subject);
   session_->agree("the section shared of the job", job::shared_settings(job.shared));

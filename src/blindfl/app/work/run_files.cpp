@@ -41,6 +41,10 @@ void write_state(ByteSink& out, const TrainingState& state) {
   out.write_u64(std::bit_cast<std::uint64_t>(state.best.value_or(0)));
   out.write_u64(state.not_better);
   out.write_u8(state.enough ? 1 : 0);
+  for (const net::Traffic& traffic : {state.sent, state.received}) {
+    out.write_u64(traffic.messages);
+    out.write_u64(traffic.bytes);
+  }
 }
 
 TrainingState read_state(ByteSource& in) {
@@ -53,6 +57,10 @@ TrainingState read_state(ByteSource& in) {
   if (has_best) state.best = best;
   state.not_better = in.read_u64();
   state.enough = in.read_u8() == 1;
+  for (net::Traffic* traffic : {&state.sent, &state.received}) {
+    traffic->messages = in.read_u64();
+    traffic->bytes = in.read_u64();
+  }
   return state;
 }
 
@@ -207,6 +215,7 @@ Preparation load_preparation(const std::filesystem::path& folder) {
 }
 
 void save_keys(const std::filesystem::path& folder, const protocol::Session& session) {
+  if (session.keys_to_save() == 0) return;
   write_atomically(folder / "keys.bin", {.kind = "keys"}, [&](ByteSink& out) { session.save_keys(out); });
 }
 

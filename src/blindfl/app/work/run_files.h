@@ -10,6 +10,7 @@
 #include "blindfl/app/prepare/preparation.h"
 #include "blindfl/app/work/job_model.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/protocol/mask_key.h"
 #include "blindfl/protocol/psi.h"
@@ -33,6 +34,8 @@ struct TrainingState {
   std::optional<double> best{};  ///< what B measured then; never at A
   std::uint64_t not_better = 0;  ///< epochs since then
   bool enough = false;           ///< validation said so
+  net::Traffic sent{};           ///< so far
+  net::Traffic received{};
 };
 
 void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const JobModel& model,

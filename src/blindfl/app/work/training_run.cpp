@@ -217,6 +217,8 @@ void TrainingRun::load_or_begin() {
   if (resumed_) {
     state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
     trainer_->go_on_after(state_.step);
+    sent_before_ = state_.sent;
+    received_before_ = state_.received;
     remove_checkpoints_after(*folder_, state_.step);
     out_ << "going on after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
@@ -301,10 +303,22 @@ void TrainingRun::note_word(const Word& mine, const Word& theirs) {
   state_.enough = of_b.enough;
 }
 
+// What a killed process did after its last checkpoint is done again, and counts once.
+void TrainingRun::count_traffic() {
+  const net::TimedChannel& channel = connection_->channel();
+  state_.sent = sent_before_ + net::total(channel.sent());
+  state_.received = received_before_ + net::total(channel.received());
+}
+
 void TrainingRun::checkpoint() {
   state_.step = trainer_->step();
   if (log_) state_.seconds = log_->seconds();
-  save_keys(folder_->path(), connection_->session());
+  count_traffic();
+  // Keys of a scheme are made at its first use, and stay.
+  if (const std::size_t keys = connection_->session().keys_to_save(); keys > keys_saved_) {
+    save_keys(folder_->path(), connection_->session());
+    keys_saved_ = keys;
+  }
   save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
   // The peer may be one checkpoint behind: what it needs then stays as well.
   remove_checkpoints(*folder_, std::max<std::size_t>(2, job_.own.run.keep), {state_.best_step, best_before_});
@@ -365,10 +379,9 @@ void TrainingRun::write_summary(run::RunState state) {
   summary_.steps = state_.step;
   summary_.epochs = trainer_ && trainer_->steps_per_epoch() > 0 ? state_.step / trainer_->steps_per_epoch() : 0;
   summary_.seconds = log_ ? log_->seconds() : state_.seconds;
-  if (connection_) {
-    summary_.sent = net::total(connection_->channel().sent());
-    summary_.received = net::total(connection_->channel().received());
-  }
+  if (connection_) count_traffic();
+  summary_.sent = state_.sent;
+  summary_.received = state_.received;
   folder_->write_summary(summary_);
 }
 

@@ -40,6 +40,7 @@ class TrainingRun {
   void validate(Word& word);
   void note_word(const Word& mine, const Word& theirs);
   void checkpoint();
+  void count_traffic();
   void finish();
   [[nodiscard]] std::optional<Judged> score_test();
   [[nodiscard]] ModelFacts facts() const;
@@ -69,6 +70,9 @@ class TrainingRun {
   std::unique_ptr<train::Trainer> trainer_;
   std::unique_ptr<RunLog> log_;
   TrainingState state_;
+  net::Traffic sent_before_;  ///< by earlier processes of the same run
+  net::Traffic received_before_;
+  std::size_t keys_saved_ = 0;
   std::uint64_t best_before_ = 0;  ///< the best step when the checkpoint before the last was written
   bool begun_ = false;             ///< this process made the folder
   bool stopped_ = false;
