@@ -13,6 +13,7 @@
 namespace {
 
 using namespace blindfl;
+namespace job = app::job;
 
 /// A training file, and what was fitted to it.
 class Fitted {
@@ -26,9 +27,10 @@ class Fitted {
     job.own.data.format = format;
     if (format == job::FileFormat::kCsv) {
       job.own.data.label_column = "y";
-      job.own.data.columns = {{.name = "age", .missing = job::MissingValue::kMean},
-                              {.name = "city", .kind = job::ColumnKind::kCategorical},
-                              {.name = "tags", .kind = job::ColumnKind::kMulti}};
+      job.own.data.columns = {
+          {.name = "age", .transform = job::Transform::kStandardise, .missing = job::MissingValue::kMean},
+          {.name = "city", .kind = job::ColumnKind::kCategorical},
+          {.name = "tags", .kind = job::ColumnKind::kMulti}};
     }
     saved_ = save(app::Preparation::fit(job));
   }

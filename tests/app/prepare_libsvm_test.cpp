@@ -89,6 +89,17 @@ TEST(PreparationOfLibsvm, SaysWhichRowIsTooFull) {
   EXPECT_NE(message.find("later.svm: line 4: more than 4 values"), std::string::npos) << message;
 }
 
+TEST(PreparationOfLibsvm, OfLabelsAloneRefusesFeaturesInLaterFiles) {
+  const ScratchFolder folder;
+  const Preparation preparation = Preparation::fit(libsvm_job(folder.write("labels.svm", "0\n1\n")));
+  EXPECT_EQ(preparation.shape().numeric, 0U);
+  EXPECT_EQ(preparation.read(folder / "labels.svm", Labels::kNeeded, folder.path()).labels,
+            (std::vector<double>{0, 1}));
+  const std::string message = message_of<DataError>(
+      [&] { (void)preparation.read(folder.write("more.svm", "0\n1 5:1\n"), Labels::kNeeded, folder.path()); });
+  EXPECT_NE(message.find("line 2: index 5: beyond the training file's 0 features"), std::string::npos) << message;
+}
+
 TEST(PreparationOfLibsvm, SaysWhichValueIsOutOfRange) {
   const ScratchFolder folder;
   job::Job job = libsvm_job(folder.write("x.svm", "0 1:1\n1 7:123.5\n"));

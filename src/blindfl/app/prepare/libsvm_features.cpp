@@ -61,6 +61,11 @@ std::optional<EncodedPiece> LibsvmFile::next() {
 
 void LibsvmFile::add_row(const data::Table& table, std::size_t row, FeatureRows& to) const {
   table.for_each_in_row(row, [&](std::size_t column, double x) {
+    // The reader knows how many there are, unless there are none.
+    if (column >= features_.features) {
+      fail<DataError>(reader_.where(row), ": index ", column + features_.first_index, ": beyond the training file's ",
+                      features_.features, " features; leave it out, or train again with private.data.libsvm.features");
+    }
     if (!encoding_.clip && std::abs(x) > encoding_.largest) {
       fail<DataError>(reader_.where(row), ": index ", column + features_.first_index,
                       ": beyond private.data.numeric.largest, which is ", encoding_.largest,
