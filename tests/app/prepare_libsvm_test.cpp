@@ -22,7 +22,6 @@ using blindfl::testing::expect_same;
 using blindfl::testing::message_of;
 using blindfl::testing::ScratchFolder;
 using job::FileFormat;
-using job::ModelKind;
 using testing::libsvm_job;
 using testing::loaded;
 using testing::numbers_of;
