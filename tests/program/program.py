@@ -298,8 +298,8 @@ class ProgramTest(unittest.TestCase):
         self.assertGreaterEqual(looked_at, 4)
         self.assertIn("train/bytes_sent", tags)
 
-    def assert_same_results(self, results, expected, tolerance=1e-3):
+    def assert_same_results(self, results, expected):
         self.assertEqual(results.keys(), expected.keys())
         self.assertTrue(expected)
         for name, value in expected.items():
-            self.assertAlmostEqual(results[name], value, delta=tolerance, msg=name)
+            self.assertAlmostEqual(results[name], value, delta=1e-3, msg=name)

@@ -37,7 +37,7 @@ std::vector<Update> open_updates(const std::optional<Update>& choice, const he::
 
 std::string too_much_memory(const std::string& layer, std::uint64_t memory, Party party, std::uint64_t most) {
   return "layer '" + layer + "': ciphertexts take " + memory_in_words(memory) + " of memory at " +
-         (party == Party::kA ? "A" : "B") + ", and at most " + memory_in_words(most) + " are allowed";
+         std::string(name_of(party)) + ", and at most " + memory_in_words(most) + " are allowed";
 }
 
 std::string memory_refusal(const std::string& layer, const LayerCost& cost, std::uint64_t most) {
