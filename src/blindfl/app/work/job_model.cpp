@@ -16,14 +16,17 @@ nn::Activation activation_of(job::ActivationKind kind) {
 }
 
 template <class Holder>
-JobModel with_forward(Holder model, std::vector<std::string> why) {
+JobModel with_forward(Holder model, const std::vector<std::vector<protocol::PlanRow>>& plans) {
   JobModel made;
   made.module = model.ptr();
   made.forward = [model](const data::Batch& batch) mutable { return model->forward(batch); };
-  for (std::string& reason : why) {
-    if (!reason.empty()) made.why.push_back(std::move(reason));
-  }
+  for (const auto& plan : plans) made.plan.insert(made.plan.end(), plan.begin(), plan.end());
   return made;
+}
+
+/// Of a layer that a model may do without.
+std::vector<protocol::PlanRow> plan_of(const nn::MatMul& layer) {
+  return layer.is_empty() ? std::vector<protocol::PlanRow>() : layer->plan();
 }
 
 nn::TwoSourceOptions options_of(const JobLayers& layers) {
@@ -37,7 +40,7 @@ JobModel make_wide_deep(protocol::Session& session, const job::Model& model, con
   const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
                           layers.categories->shape, model.hidden, layers.outputs, activation_of(model.activation),
                           options_of(layers));
-  return with_forward(made, {made->wide.is_empty() ? "" : made->wide->why(), made->deep->why()});
+  return with_forward(made, {plan_of(made->wide), made->deep->plan()});
 }
 
 JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
@@ -47,7 +50,7 @@ JobModel make_dlrm(protocol::Session& session, const job::Model& model, const Jo
                             .top = model.dlrm.top};
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
                       shape, layers.outputs, activation_of(model.activation), options_of(layers));
-  return with_forward(made, {made->numeric.is_empty() ? "" : made->numeric->why(), made->embedded->why()});
+  return with_forward(made, {plan_of(made->numeric), made->embedded->plan()});
 }
 
 JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
@@ -57,12 +60,12 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
     case ModelKind::kLinear:
     case ModelKind::kPoisson: {
       const nn::GeneralizedLinear made(session, layers.numeric->shape, layers.outputs, layers.numeric->options);
-      return with_forward(made, {made->source->why()});
+      return with_forward(made, {made->source->plan()});
     }
     case ModelKind::kMlp: {
       const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, activation_of(model.activation),
                          layers.numeric->options);
-      return with_forward(made, {made->source->why()});
+      return with_forward(made, {made->source->plan()});
     }
     case ModelKind::kWdl:
       return make_wide_deep(session, model, layers);

@@ -20,7 +20,7 @@ struct JobModel {
   train::Forward forward;
   nn::Family family{};
   std::size_t outputs = 1;
-  std::vector<std::string> why;  ///< of each layer, what the planner chose and why
+  std::vector<protocol::PlanRow> plan;  ///< what the planner weighed and chose for the source layers
 };
 
 /// What a model's scores mean.

@@ -20,7 +20,7 @@ struct TrainingFacts {
   const PartyShape& mine;
   const PartyShape& theirs;
   std::size_t rows = 0;
-  const std::vector<std::string>& why;
+  const std::vector<protocol::PlanRow>& plan;
   std::uint64_t steps = 0;  ///< that this process took
   double setup_seconds = 0;
   double training_seconds = 0;
@@ -38,7 +38,7 @@ struct TrainingFacts {
 /// What was predicted beside what was measured, some lines.
 void print_costs(const run::RunReport& report, std::ostream& out);
 
-/// "12.3 MB", "4.1 s": for lines of text.
-[[nodiscard]] std::string amount_text(double value, run::CostComparison::Unit unit);
+/// "Logistic regression": for titles.
+[[nodiscard]] std::string name_of_model(job::ModelKind kind);
 
 }  // namespace blindfl::app
