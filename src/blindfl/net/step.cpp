@@ -82,8 +82,9 @@ constexpr std::array kSteps = {
              "these numbers"},
     StepInfo{Step::kRunOffer, Protection::kPublic, "run offer",
              "the name of the sender's run and the steps that it has checkpoints or models of", "these"},
-    StepInfo{Step::kGoOn, Protection::kPublic, "go on",
-             "whether the sender goes on; from B also whether validation got better, where training stops early",
+    StepInfo{Step::kStopVote, Protection::kPublic, "stop vote",
+             "whether the sender wants to stop; from B also whether validation got better, and whether training stops "
+             "early",
              "that"},
 };
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/app/resume_handshake.h"
 #include "blindfl/app/work/aligned_rows.h"
-#include "blindfl/app/work/go_on.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
