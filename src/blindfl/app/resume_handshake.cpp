@@ -110,7 +110,7 @@ std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& t
     if (best) return best;
   }
   require<ConfigError>(newest(mine) == 0 && newest(theirs) == 0,
-                       "there is nothing that both parties can go on from: here is ", words_of(mine), ", at the peer ",
+                       "there is nothing that both parties can resume: here is ", words_of(mine), ", at the peer ",
                        words_of(theirs),
                        "; check that private.run.folder names the same run at both, or start a new run with `blindfl "
                        "train` and another folder");

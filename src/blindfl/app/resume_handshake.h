@@ -7,7 +7,7 @@
 
 #include "blindfl/protocol/session.h"
 
-// Two short messages by which the parties of a run stay together: what each can go on from, and whether it goes on.
+// Two short messages by which the parties of a run stay together: what each could resume, and whether it wants to stop.
 
 namespace blindfl::app {
 
@@ -26,7 +26,7 @@ void write_word(const Word& word, ByteSink& out);
 /// Cost: 8 bytes each way. Reveals: the word.
 [[nodiscard]] Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine);
 
-/// What a party could go on from.
+/// What a party could resume.
 struct RunOffer {
   static constexpr std::size_t kMostSteps = 64;
   std::string run;                   ///< the name of its run; empty if it has none

@@ -88,7 +88,7 @@ std::vector<Command> work_commands(const WorkRuns& runs) {
            .run = runs.train,
            .more_help = help_of_train},
           {.name = "resume",
-           .summary = "goes on with a run that was interrupted or killed, at the last step that both parties have",
+           .summary = "continues a run that was interrupted or killed, after the last step that both parties have",
            .options = with_job_options({}),
            .run = runs.resume,
            .more_help = help_of_resume},

@@ -23,7 +23,7 @@ double signed_log(double x) {
 }
 
 void check(const ScalingOptions& options) {
-  require<InvalidArgument>(std::isfinite(options.constant), "scaling: what stands in for a missing number is finite");
+  require<InvalidArgument>(std::isfinite(options.constant), "scaling: what replaces a missing number is finite");
   require<InvalidArgument>(options.clip > 0, "scaling: columns are clipped to a positive number of deviations");
 }
 

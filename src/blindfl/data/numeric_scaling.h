@@ -12,7 +12,7 @@
 
 namespace blindfl::data {
 
-/// What stands in for a missing number.
+/// What replaces a missing number.
 enum class Missing {
   kError,     ///< nothing: a missing number is an error
   kMean,      ///< the mean of the training rows that have one

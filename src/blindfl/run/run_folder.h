@@ -40,7 +40,7 @@ class RunFolder {
   /// InvalidArgument for a summary that cannot be written.
   [[nodiscard]] static RunFolder create(const std::filesystem::path& path, const RunSummary& summary);
 
-  /// Opens the folder of a run of that party and name again, to go on, and removes what a killed process left half
+  /// Opens the folder of a run of that party and name again, to resume it, and removes what a killed process left half
   /// written. Throws ConfigError if it is another's, another process uses it or there is none; DataError if its summary
   /// is damaged.
   [[nodiscard]] static RunFolder reopen(const std::filesystem::path& path, Party party, std::string_view run);

@@ -25,7 +25,7 @@ class TrainingRun {
   TrainingRun(const job::Job& job, Start start, std::ostream& out);
   ~TrainingRun();
 
-  /// Throws whatever goes wrong; the folder then says so, and holds what is needed to go on.
+  /// Throws whatever goes wrong; the folder then says so, and holds what is needed to resume.
   void run();
 
  private:
@@ -60,7 +60,7 @@ class TrainingRun {
   SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;
   std::unique_ptr<JobSession> connection_;
-  std::optional<std::uint64_t> resumed_;  ///< step that both go on after
+  std::optional<std::uint64_t> resumed_;  ///< step that both resume after
   PartyShape theirs_;
   SavedAlignment alignment_;
   std::optional<AlignedRows> training_;
