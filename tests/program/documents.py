@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""What the documents say of the tree is so: namespaces, steps, fuzz targets, who knows Paillier, who writes what.
+"""What the documents say of the tree is so: namespaces, steps, fuzz targets, who knows Paillier, who writes what. And
+documents, messages and comments use the field's words, which a newcomer can search for.
 
 usage: documents.py PROJECT_FOLDER
 """
@@ -131,6 +132,52 @@ class Roles(unittest.TestCase):
             text = " ".join(read(*name).split())
             self.assertTrue(re.search(r"\bA is[^.]*\bpassive\b[^.;]*\bhost\b", text), name)
             self.assertTrue(re.search(r"\bB\b[^.]*\bactive\b[^.;]*\bguest\b", text), name)
+
+
+# What this project once said, and the word that the field has for it. What a pattern lets pass is ordinary English.
+WORDS = {
+    r"\b(go|goes|going|went) on\b(?! at the same time)": "resume, or continue",
+    r"\b(stand|stands|standing|stood) in\b|\bstand-ins?\b": "placeholder",
+    r"\btwins?\b": "negative control",
+    r"(?<!standard )(?<!initial )(?<!initial_)(?<!table_)\bdeviations?\b(?! in\b)": "standard deviation",
+    r"\bfalse alarms?\b|\bpositives found\b": "FPR, TPR",
+    r"\bpieces? of (the |its |a |his |her |initial |trained |this party's )?(weights?|model|gradients?|embeddings?|tables?|E|W|Z)\b": "share",
+}
+# Formulas and code, where a name may be short.
+NAMES = re.compile(r"`[^`]*`|\bdouble deviation\b|\bdeviation\(|[.*/] ?deviation\b|\bdeviation [=*/<]|, deviation,")
+
+
+def said(text):
+    """What a source says in comments and literals; literals that continue on the next line put together."""
+    text = re.sub(r'"\s*\n\s*"', "", text)
+    return re.finditer(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', text)
+
+
+class Words(unittest.TestCase):
+    def check(self, path, line, text):
+        for pattern, better in WORDS.items():
+            found = re.search(pattern, NAMES.sub("", text))
+            if found:
+                self.complaints.append(f"{path.relative_to(PROJECT)}: {line}: '{found[0]}': the field says {better}: {text.strip()[:120]}")
+
+    def setUp(self):
+        self.complaints = []
+
+    def test_documents_use_those_of_the_field(self):
+        pages = [*PROJECT.glob("*.md"), *(PROJECT / "docs").glob("*.md"), *(PROJECT / "fuzz").glob("*.md")]
+        self.assertGreater(len(pages), 10)
+        for path in sorted(pages):
+            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
+                self.check(path, number, line)
+        self.assertFalse(self.complaints, "\n" + "\n".join(self.complaints))
+
+    def test_messages_and_comments_use_those_of_the_field(self):
+        sources = sorted([*SOURCE.rglob("*.h"), *SOURCE.rglob("*.cpp")])
+        self.assertGreater(len(sources), 100)
+        for path in sources:
+            for words in said(path.read_text(encoding="utf-8")):
+                self.check(path, "", words[0])
+        self.assertFalse(self.complaints, "\n" + "\n".join(self.complaints))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@
 //   events/            the same for TensorBoard
 //   transcript.ledger  every message that crossed the link, without payloads; transcript-2.ledger after a restart
 //   checkpoints/       step-000000000120.ckpt
-//   model/             this party's pieces of the model
+//   model/             this party's shares of the model
 //   report.html        all of it, for people
 
 namespace blindfl::run {

@@ -15,7 +15,7 @@
 
 namespace blindfl::app {
 
-/// One party's training, from its files to its pieces of a model in the run's folder; or the rest of it, after it was
+/// One party's training, from its files to its shares of a model in the run's folder; or the rest of it, after it was
 /// interrupted or killed.
 class TrainingRun {
  public:
