@@ -197,7 +197,7 @@ TEST(Estimate, LinkChangesTheTimeAndNotTheChoice) {
 
 TEST(Estimate, IsWrittenForAScreen) {
   JobEstimate all = estimate(shared_of(ModelKind::kLr), numeric_shape(300), numeric_shape(40), 100000, kLink);
-  EXPECT_EQ(all.layers.front().words, "A's 300 features exchanged over lattice; B's 40 features over lattice");
+  EXPECT_EQ(all.layers.front().words, "A's 300 features: exchanged over lattice; B's 40 features: over lattice");
   const std::string text = estimate_text(all);
   EXPECT_THAT(text, ::testing::StartsWith("layer   features          way "));
   EXPECT_THAT(text,

@@ -208,9 +208,9 @@ TEST_F(EmbedPlanner, HonoursWhatWasChosen) {
   EXPECT_EQ(p.field(Party::kA, 1).options.size(), 1U);
   EXPECT_EQ(p.field(Party::kB, 0).options.size(), 2U);
   EXPECT_EQ(choice_text(p.rows),
-            "1 table of A's encrypted updates over paillier; 1 table of A's exchanged over lattice; "
-            "1 table of B's exchanged over lattice; 1 table of B's encrypted updates over paillier; "
-            "the 32 x 16 weights over paillier");
+            "1 table of A's: encrypted updates over paillier; 1 table of A's: exchanged over lattice; "
+            "1 table of B's: exchanged over lattice; 1 table of B's: encrypted updates over paillier; "
+            "the 32 x 16 weights: over paillier");
   for (const PlanRow& row : p.rows) EXPECT_EQ(row.chosen, row.asked) << row.part << " " << way_in_words(row);
 
   EXPECT_EQ(way(plan(spec, {}, {.tables = {.scheme = "paillier"}}).spec.fields_a[1]), "paillier encrypted");
@@ -296,7 +296,7 @@ TEST_F(EmbedPlanner, PutsFieldsWithTheSameChoiceIntoTheSameRows) {
   EXPECT_EQ(p.rows[0].fields, 4U);
   EXPECT_EQ(
       choice_text(p.rows),
-      "4 tables of A's exchanged over lattice; 22 tables of B's exchanged over lattice; the 208 x 16 weights over "
+      "4 tables of A's: exchanged over lattice; 22 tables of B's: exchanged over lattice; the 208 x 16 weights: over "
       "lattice");
   StepCost chosen;
   for (const PlanRow& row : p.rows) {

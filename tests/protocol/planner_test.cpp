@@ -66,7 +66,7 @@ TEST_F(Planner, TakesTheLatticeForDenseFeatures) {
   EXPECT_EQ(p.spec.update, Update::kExchanged);
   EXPECT_EQ(p.considered.size(), 6U);
   ASSERT_EQ(p.rows.size(), 5U) << "three ways for A's features, two for B's";
-  EXPECT_EQ(choice_text(p.rows), "A's 392 features exchanged over lattice; B's 392 features over lattice");
+  EXPECT_EQ(choice_text(p.rows), "A's 392 features: exchanged over lattice; B's 392 features: over lattice");
   StepCost chosen;
   for (const PlanRow& row : p.rows) {
     EXPECT_EQ(row.layer, "matmul");
@@ -81,7 +81,7 @@ TEST_F(Planner, TakesUpdatesUnderEncryptionForManySparseFeatures) {
   const LayerPlan p = plan(binary_layer(500000, 7, 62));
   EXPECT_EQ(p.spec.scheme_a, "paillier");
   EXPECT_EQ(p.spec.update, Update::kEncrypted);
-  EXPECT_THAT(choice_text(p.rows), StartsWith("A's 500,000 features, 7 a row encrypted updates over paillier; B's "));
+  EXPECT_THAT(choice_text(p.rows), StartsWith("A's 500,000 features, 7 a row: encrypted updates over paillier; B's "));
   const std::string table = table_text(p.rows, {});
   EXPECT_THAT(table, StartsWith("layer   features                         way "));
   EXPECT_THAT(table,

@@ -88,7 +88,7 @@ std::string choice_text(const std::vector<PlanRow>& rows) {
   for (auto row = rows.begin(); row != rows.end(); ++row) {
     if (!row->chosen) continue;
     if (row->fields == 0) {
-      append(text, "; ", part_in_words(*row) + " " + way_in_words(*row));
+      append(text, "; ", part_in_words(*row) + ": " + way_in_words(*row));
       continue;
     }
     // Tables that learn alike are counted together, where the first of them is.
@@ -98,7 +98,7 @@ std::string choice_text(const std::vector<PlanRow>& rows) {
     if (std::find_if(rows.begin(), row, same) != row) continue;
     std::size_t tables = 0;
     for (const PlanRow& other : rows) tables += same(other) ? other.fields : 0;
-    append(text, "; ", counted(tables, "table") + " of " + whose(*row->party) + " " + way_in_words(*row));
+    append(text, "; ", counted(tables, "table") + " of " + whose(*row->party) + ": " + way_in_words(*row));
   }
   return text;
 }

@@ -34,10 +34,10 @@ struct PlanRow {
 /// and the reason stands below. Empty without rows.
 [[nodiscard]] std::string table_text(const std::vector<PlanRow>& rows, const Link& link);
 
-/// What was chosen, in one line: "A's 300 features exchanged over lattice; B's 40 features over lattice", "3
-/// tables of A's exchanged over lattice; the 24 x 16 weights over lattice".
+/// What was chosen, in one line: "A's 300 features: exchanged over lattice; B's 40 features: over lattice", "3
+/// tables of A's: exchanged over lattice; the 24 x 16 weights: over lattice".
 [[nodiscard]] std::string choice_text(const std::vector<PlanRow>& rows);
-/// The same of several layers, a line for each: "layer 'wide': A's 5 features exchanged over lattice".
+/// The same of several layers, a line for each: "layer 'wide': A's 5 features: exchanged over lattice".
 [[nodiscard]] std::vector<std::string> choice_lines(const std::vector<PlanRow>& rows);
 
 }  // namespace blindfl::protocol
