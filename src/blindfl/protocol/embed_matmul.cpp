@@ -170,11 +170,11 @@ ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::
           if (!table->mine()) place_columns(shares, table->first_column(), table->receive_lookup(rows));
         }
       });
-  // Rounding makes the pieces short enough to multiply with. Alone, each is still as good as random.
+  // Rounding makes the shares short enough to multiply with. Alone, each is still as good as random.
   return rescale(shares, params_->spec().embedding_scale);
 }
 
-// This party's share of E W from its piece of either.
+// This party's share of E W from its share of either.
 ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
   const he::Plan& product = plan(Product::kEmbedding, embeddings.rows());
   const IntMatrix left = split_columns(limbs_, embeddings);

@@ -13,7 +13,7 @@ namespace blindfl::protocol {
 
 /// How A's weights learn.
 enum class Update {
-  kExchanged,  ///< gradients travel as shares, and both parties update their pieces: the paper's way
+  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
   kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
 };
 
