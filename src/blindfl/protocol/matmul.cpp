@@ -58,7 +58,7 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, random);
   weight_b_ = draw_weight(Party::kB, random);
-  session.agree("layer '" + spec.name + "'", params_.settings());
+  session.agree("layer '" + spec.name + "'", params_.agreement());
   if (encrypted) make_encrypted(std::move(encrypted));
 }
 
