@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {
@@ -38,7 +39,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
       {"momentum", job::number_text(shared.training.momentum)},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
-  for (const std::string& why : facts.why) all.push_back({"planner", why});
+  for (const std::string& why : facts.model.why) all.push_back({"planner", why});
   return all;
 }
 
@@ -93,14 +94,13 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
-  const bool encrypted =
-      facts.job.shared.scheme.update == job::UpdateKind::kEncrypted ||
-      std::ranges::any_of(facts.why, [](const std::string& why) { return why.find("encrypted") != std::string::npos; });
-  report.model = {.numeric = facts.layers.numeric.has_value(),
-                  .categorical = facts.layers.categories.has_value(),
-                  .encrypted_update = encrypted,
-                  .matching = matching_of(facts.job.shared.alignment.mode),
-                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
   return report;
 }
 
