@@ -43,7 +43,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   if (scores_path) require_place(*scores_path, "--scores");
   const ModelFacts facts = load_model_facts(folder);
   require<ConfigError>(facts.party == party, folder.string(),
-                       ": holds the other party's pieces of the model; check private.party and private.run.folder");
+                       ": holds the other party's shares of the model; check private.party and private.run.folder");
   const run::ModelFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
   require_consent(job_.own, seen, Opens::kScoredRows);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
