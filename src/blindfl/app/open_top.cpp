@@ -88,7 +88,7 @@ std::optional<std::string> outright_warning(const job::Own& own, const run::Mode
 
 std::optional<std::string> seed_warning(const job::Own& own) {
   if (!own.run.weight_seed) return std::nullopt;
-  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's pieces "
+  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's shares "
          "of "
          "the initial weights.";
 }

@@ -42,10 +42,10 @@ void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens op
 /// What A is told where B has no features; nothing otherwise, and at B.
 [[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts);
 
-/// What a party is told whose initial pieces follow from a number in its job; nothing otherwise.
+/// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.
 [[nodiscard]] std::optional<std::string> seed_warning(const job::Own& own);
 
-/// Whose initial pieces follow from a number, as far as this party knows: its own.
+/// Whose shares of the initial weights follow from a number, as far as this party knows: its own.
 [[nodiscard]] std::optional<Party> seeded_party(const job::Own& own);
 
 }  // namespace blindfl::app

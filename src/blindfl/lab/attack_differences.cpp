@@ -10,12 +10,12 @@ RecoveredColumns attack_differences(const std::vector<Opening>& openings, const 
                                     int output_scale, const BinarySearch& search) {
   require<InvalidArgument>(openings.size() >= 2, "attack: there are no differences of fewer than two openings");
   const auto rest_of = [&](const Opening& opening) {
-    require<InvalidArgument>(opening.z.size(0) == features_b.size(0) && opening.piece_b.size(0) == features_b.size(1) &&
-                                 opening.piece_b.size(1) == opening.z.size(1) &&
+    require<InvalidArgument>(opening.z.size(0) == features_b.size(0) && opening.share_b.size(0) == features_b.size(1) &&
+                                 opening.share_b.size(1) == opening.z.size(1) &&
                                  opening.z.size(1) == openings.front().z.size(1),
                              "attack: the shapes of openings and B's features differ");
     return opening.z.to(torch::kFloat64) -
-           torch::mm(features_b.to(torch::kFloat64), opening.piece_b.to(torch::kFloat64));
+           torch::mm(features_b.to(torch::kFloat64), opening.share_b.to(torch::kFloat64));
   };
   const torch::Tensor first = rest_of(openings.front());
   std::vector<torch::Tensor> differences;

@@ -127,7 +127,7 @@ void search_exhaustively(Search& search) {
   }
 }
 
-/// The symmetric matrix M of which the entries on and above the diagonal stand in a column, off it times sqrt(2).
+/// The symmetric matrix M whose entries on and above the diagonal are those of a column, off it times sqrt(2).
 Tensor symmetric_of(const Tensor& column, const Tensor& places, std::int64_t dimension) {
   Tensor matrix = torch::zeros({dimension, dimension}, kDouble);
   const Tensor factors = torch::where(places[0] == places[1], 0.5, std::sqrt(0.5)).to(kDouble);

@@ -68,10 +68,10 @@ std::vector<Opening> train_and_open(Session& session, Model& model, const TwoTab
         train::score([&](const data::Batch& batch) { return model->source->forward(batch); }, kept_back, options.batch);
     const ShareMatrix& piece = model->source->weight_b().piece();
     if (session.party() == Party::kA) continue;
-    const Tensor piece_b =
+    const Tensor share_b =
         torch::tensor(decode_ring(piece), torch::kFloat64)
             .view({static_cast<std::int64_t>(piece.rows()), static_cast<std::int64_t>(piece.cols())});
-    seen.push_back({z.to(torch::kFloat64), piece_b});
+    seen.push_back({z.to(torch::kFloat64), share_b});
   }
   return seen;
 }

@@ -60,7 +60,7 @@ Texts learned_by_both(const ModelFacts& model, Party party) {
 Texts learned_by_a(const ModelFacts& model) {
   return those_that_hold({
       {true,
-       "Its own pieces of the weights, and its shares of what passes through the model. Without B's half they are "
+       "Its own shares of the weights, and of what passes through the model. Without B's half they are "
        "random numbers."},
       {model.encrypted_update,
        "What it drew for its own weights at the start, which holds nothing of the labels. How they changed since is "
@@ -98,7 +98,8 @@ Texts learned_by_b(const ModelFacts& model) {
       {model.numeric,
        "How its own weights for numeric features changed in every step: all of them but what A drew at the start."},
       {true,
-       "Its own pieces of other weights, as far as it holds any, and its shares. Without A's half they are random "
+       "Its own shares of other weights, as far as it holds any, and of what passes through the model. Without A's "
+       "half they are random "
        "numbers."},
   });
 }

@@ -36,7 +36,8 @@ struct ModelFacts {
   std::optional<bool> b_has_features{};  ///< nothing: not known yet
   std::size_t openings = 0;              ///< how often the same row is opened while weights change; 0: not known
   int output_scale = 16;                 ///< fractional bits that Z is opened with
-  std::optional<Party> weight_seed{};    ///< whose initial pieces follow from a number in its job, as far as is known
+  std::optional<Party>
+      weight_seed{};  ///< whose shares of the initial weights follow from a number in its job, as far as is known
 };
 
 /// Which ways from Z to A's features are open to a B that only looks, as far as the shapes are known.

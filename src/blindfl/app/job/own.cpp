@@ -186,7 +186,7 @@ Entries entries_of(Run& run) {
       .add("progress", run.progress, "show on the screen how far it is")
       .add("ledger", run.ledger, "write down what crosses the link, for `blindfl audit`")
       .add("weight_seed", run.weight_seed,
-           "this party's pieces of the initial weights follow from it. For experiments: who guesses it knows them",
+           "this party's shares of the initial weights follow from it. For experiments: who guesses it knows them",
            {.secret = true, .otherwise = "random", .synonyms = {"seed", "random_seed"}});
 }
 
