@@ -56,10 +56,10 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
     summary.party = party;
     const run::RunReport made = training_report({.job = job,
                                                  .party = party,
-                                                 .model = model,
                                                  .mine = party == Party::kA ? a : b,
                                                  .theirs = party == Party::kA ? b : a,
-                                                 .rows = kRows},
+                                                 .rows = kRows,
+                                                 .model = model},
                                                 summary, parties.recording(party));
     return std::pair(run::report_html(made), made.model.encrypted_update);
   };
