@@ -314,6 +314,18 @@ TEST_F(Plan, TellsWhatAJobTakes) {
   EXPECT_THAT(result.out, HasSubstr("in all"));
 }
 
+TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
+  const std::vector<std::string> shape{"--features", "11", "--peer-features", "22", "--rows", "100"};
+  EXPECT_THAT(call(shape).out,
+              HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) does not "
+                        "apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
+                        "10 epochs. private.accept is nothing: `train` will refuse to start.\n"));
+  std::vector<std::string> accepted = shape;
+  accepted.insert(accepted.end(), {"--set", "private.accept=open_top"});
+  EXPECT_THAT(call(accepted).out, HasSubstr("private.accept is open_top.\n"));
+  EXPECT_THAT(call(shape, "b").out, Not(HasSubstr("Open top")));
+}
+
 TEST_F(Plan, PutsTheShapesWhereThePartyIs) {
   const Result result = call({"--features", "11", "--peer-features", "22", "--rows", "100"}, "b");
   EXPECT_THAT(result.out, AllOf(HasSubstr("A's 22 features"), HasSubstr("B's 11 features")));

@@ -36,6 +36,8 @@ struct EmbedMatMulSpec {
   int embedding_scale = 20;         ///< of the looked-up embeddings that are multiplied with the weights
   int gradient_scale = 28;
   int output_scale = 16;  ///< Z is opened at this many fractional bits and no more
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 * inputs), as torch's Linear has it.
   double initial_deviation = 0.0;
   double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it

@@ -106,9 +106,15 @@ Entries entries_of(Model& model) {
            "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true})
       .add("output_scale", model.output_scale,
-           "B sees the source layers' outputs with this many fractional bits and no more", {.lowest = 0, .highest = 60})
+           "B sees the source layers' outputs with this many fractional bits and no more; above 20 only with "
+           "fine_outputs_reveal_features",
+           {.lowest = 0, .highest = 60})
+      .add("fine_outputs_reveal_features", model.fine_outputs_reveal_features,
+           "allows an output_scale above 20, which gives A's features away: at full precision they follow from the "
+           "outputs by lattice reduction")
       .add("initial_deviation", model.initial_deviation,
-           "deviation of the source layers' initial weights; larger ones hide more of A's contribution from B",
+           "standard deviation of the source layers' initial weights. It does not protect A's features: B recovers "
+           "those that are 0 or 1 whatever it is (private.accept)",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true, .otherwise = "as torch's Linear"});
 }
 

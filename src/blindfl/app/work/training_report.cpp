@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/plan_words.h"
 
@@ -48,7 +49,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
   };
   all.push_back({"security", security_text(expected.schemes)});
   all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
-  for (const std::string& why : facts.why) all.push_back({"planner", why});
+  for (const std::string& why : facts.model.why) all.push_back({"planner", why});
   return all;
 }
 
@@ -101,15 +102,14 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts, expected);
-  const bool encrypted =
-      facts.job.shared.scheme.update == job::UpdateKind::kEncrypted ||
-      std::ranges::any_of(facts.why, [](const std::string& why) { return why.find("encrypted") != std::string::npos; });
-  report.model = {.numeric = facts.layers.numeric.has_value(),
-                  .categorical = facts.layers.categories.has_value(),
-                  .encrypted_update = encrypted,
-                  .short_keys = has_short_keys(expected.schemes),
-                  .matching = matching_of(facts.job.shared.alignment.mode),
-                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.short_keys = has_short_keys(expected.schemes);
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
   return report;
 }
 
