@@ -1,9 +1,11 @@
+#include <algorithm>
 #include <iomanip>
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/job/lines.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
 
@@ -39,6 +41,14 @@ void write_plan(std::ostream& out, const JobEstimate& estimate) {
   }
 }
 
+/// A name, and words that may take several lines.
+void write_fact(std::ostream& out, std::string_view name, const std::string& words) {
+  for (const std::string& line : job::broken_into_lines(words, kWidth - 20)) {
+    out << std::left << std::setw(20) << name << line << '\n';
+    name = "";
+  }
+}
+
 std::string speed_in_words(const MachineSpeed& speed) {
   if (speed.factors.empty()) return "as the schemes expect, not measured";
   std::ostringstream text;
@@ -51,6 +61,18 @@ std::string speed_in_words(const MachineSpeed& speed) {
 
 }  // namespace
 
+std::string security_text(const std::vector<UsedScheme>& schemes) {
+  std::string words;
+  for (const UsedScheme& scheme : schemes) {
+    protocol::append(words, "; ", scheme.name + " " + protocol::security_in_words(scheme.security));
+  }
+  return words;
+}
+
+bool has_short_keys(const std::vector<UsedScheme>& schemes) {
+  return std::ranges::any_of(schemes, [](const UsedScheme& scheme) { return scheme.security < 128; });
+}
+
 std::string estimate_text(const JobEstimate& estimate) {
   std::ostringstream out;
   write_plan(out, estimate);
@@ -58,7 +80,13 @@ std::string estimate_text(const JobEstimate& estimate) {
   out << "\nrows to train on    " << count_text(estimate.rows) << "\nsteps               " << count_text(steps) << ": "
       << counted(estimate.epochs, "epoch") << " of " << count_text(estimate.steps_per_epoch) << "\nlink                "
       << link_text(estimate.link.bits_per_second) << ", " << seconds_text(estimate.link.round_trip)
-      << " there and back\nmachine             " << speed_in_words(estimate.speed) << "\n\n";
+      << " there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
+  write_fact(out, "security", security_text(estimate.schemes));
+  write_fact(out, "hiding", protocol::hiding_in_words(estimate.exposure));
+  if (has_short_keys(estimate.schemes)) {
+    write_fact(out, "", "shared.scheme.security: 128 takes Paillier's longer keys, for secrets that must last longer");
+  }
+  out << '\n';
   const protocol::StepCost& step = estimate.per_step;
   write_row(out, "", "a step", "an epoch", "in all");
   write_row(out, "time", seconds_text(step.seconds(estimate.link)), seconds_text(estimate.seconds_per_epoch),

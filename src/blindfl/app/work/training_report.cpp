@@ -6,8 +6,10 @@
 #include <ostream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
 
@@ -25,9 +27,16 @@ std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
   return all;
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
+JobEstimate expected_of(const TrainingFacts& facts) {
+  const bool is_b = facts.party == Party::kB;
+  const PartyShape& a = is_b ? facts.theirs : facts.mine;
+  const PartyShape& b = is_b ? facts.mine : facts.theirs;
+  return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
+}
+
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected) {
   const job::Shared& shared = facts.job.shared;
-  return {
+  std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
@@ -38,14 +47,17 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
       {"momentum", job::number_text(shared.training.momentum)},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
+  all.push_back({"security", security_text(expected.schemes)});
+  all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
+  return all;
 }
 
 /// On the line that the job names, as the planner counts.
 std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
   const protocol::Link link = job_link(facts.job.shared.scheme);
   std::vector<run::PlanFact> plan;
-  plan.reserve(facts.plan.size());
-  for (const protocol::PlanRow& row : facts.plan) {
+  plan.reserve(facts.model.plan.size());
+  for (const protocol::PlanRow& row : facts.model.plan) {
     plan.push_back({.layer = row.layer,
                     .features = part_in_words(row),
                     .way = way_in_words(row),
@@ -58,12 +70,9 @@ std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
 }
 
 /// For the steps that this process took, on the line that the job names.
-std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
+std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobEstimate& expected) {
   if (facts.steps == 0) return {};
   const bool is_b = facts.party == Party::kB;
-  const PartyShape& a = is_b ? facts.theirs : facts.mine;
-  const PartyShape& b = is_b ? facts.mine : facts.theirs;
-  const JobEstimate expected = estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
   const auto steps = static_cast<double>(facts.steps);
   const auto& step = expected.per_step;
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
@@ -109,19 +118,20 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   run::RunReport report;
   report.summary = summary;
   report.model_name = name_of_model(facts.job.shared.model.kind);
-  report.facts = facts_of(facts);
+  const JobEstimate expected = expected_of(facts);
+  report.facts = facts_of(facts, expected);
   report.plan = plan_of(facts);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
-  report.costs = costs_of(facts);
-  const bool encrypted = std::ranges::any_of(facts.plan, [](const protocol::PlanRow& row) {
-    return row.chosen && row.update == protocol::Update::kEncrypted;
-  });
-  report.model = {.numeric = facts.layers.numeric.has_value(),
-                  .categorical = facts.layers.categories.has_value(),
-                  .encrypted_update = encrypted,
-                  .matching = matching_of(facts.job.shared.alignment.mode),
-                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
+  report.costs = costs_of(facts, expected);
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.short_keys = has_short_keys(expected.schemes);
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
   return report;
 }
 
