@@ -177,17 +177,19 @@ NAMES = re.compile(r"`[^`]*`|\bdouble deviation\b|\bdeviation\(|[.*/] ?deviation
 
 
 def said(text):
-    """What a source says in comments and literals; literals that continue on the next line put together."""
-    text = re.sub(r'"\s*\n\s*"', "", text)
-    return re.finditer(r'//[^\n]*|"(?:\\.|[^"\\\n])*"', text)
+    """What a source says, in comments and literals that take several lines, too."""
+    text = re.sub(r'"\s*\n\s*"', "", re.sub(r"\n\s*//[/<]* ?", "\n// ", text))
+    for match in re.finditer(r'(//[^\n]*(\n// [^\n]*)*)|"(?:\\.|[^"\\\n])*"', text):
+        yield re.sub(r"\n// ", " ", match[0])
 
 
 class Words(unittest.TestCase):
-    def check(self, path, line, text):
+    def check(self, path, text):
+        text = NAMES.sub("", text)
         for pattern, better in WORDS.items():
-            found = re.search(pattern, NAMES.sub("", text))
-            if found:
-                self.complaints.append(f"{path.relative_to(PROJECT)}: {line}: '{found[0]}': the field says {better}: {text.strip()[:120]}")
+            for found in re.finditer(pattern, text):
+                around = text[max(found.start() - 50, 0):found.end() + 50]
+                self.complaints.append(f"{path.relative_to(PROJECT)}: '{found[0]}': the field says {better}: ...{around}...")
 
     def setUp(self):
         self.complaints = []
@@ -196,8 +198,7 @@ class Words(unittest.TestCase):
         pages = [*PROJECT.glob("*.md"), *(PROJECT / "docs").glob("*.md"), *(PROJECT / "fuzz").glob("*.md")]
         self.assertGreater(len(pages), 10)
         for path in sorted(pages):
-            for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
-                self.check(path, number, line)
+            self.check(path, re.sub(r"[ \n]+", " ", path.read_text(encoding="utf-8")))
         self.assertFalse(self.complaints, "\n" + "\n".join(self.complaints))
 
     def test_messages_and_comments_use_those_of_the_field(self):
@@ -205,7 +206,7 @@ class Words(unittest.TestCase):
         self.assertGreater(len(sources), 100)
         for path in sources:
             for words in said(path.read_text(encoding="utf-8")):
-                self.check(path, "", words[0])
+                self.check(path, words)
         self.assertFalse(self.complaints, "\n" + "\n".join(self.complaints))
 
 
