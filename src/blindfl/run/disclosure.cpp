@@ -136,8 +136,8 @@ std::string difference_sentence(const ModelFacts& model) {
 constexpr const char* kFigures =
     "Measured: from one scoring of 4000 rows at 64 outputs, 40 of 40 binary columns in 3 s; from one batch of "
     "128 rows, 12 of 12; with 8 fractional bits still 16 of 16; from 30 validations of a logistic regression, 8 of 8; "
-    "of real "
-    "columns (a9a, 6000 rows scored once at 64 outputs) all 54 lie in B's span, and a naive search finds 31 of them.";
+    "of real columns (a9a, 6000 rows scored once at 64 outputs) all 54 lie in B's span, and a naive search finds 31 of "
+    "them.";
 
 /// Estimates of A's part, which need no binary features.
 Texts estimates_by_b(const ModelFacts& model) {
