@@ -21,10 +21,11 @@ using ::testing::StartsWith;
 
 std::vector<ModelFacts> all_models() {
   std::vector<ModelFacts> models;
-  for (unsigned bits = 0; bits < 512; ++bits) {
+  for (unsigned bits = 0; bits < 1024; ++bits) {
     ModelFacts model{.numeric = (bits & 1) != 0,
                      .categorical = (bits & 2) != 0,
                      .encrypted_update = (bits & 4) != 0,
+                     .short_keys = (bits & 512) != 0,
                      .matching = static_cast<Matching>((bits >> 3) & 3),
                      .stops_early = (bits & 32) != 0};
     const LayerFacts layer{.in_a = 50, .out = (bits & 64) != 0 ? 64U : 1U};
@@ -47,6 +48,20 @@ TEST(Disclosure, SaysSomethingOfEveryKindForEveryModel) {
     }
   }
   EXPECT_THROW((void)disclosure_of(Party::kA, {.numeric = false, .categorical = false}), InvalidArgument);
+}
+
+TEST(Disclosure, NamesTheSecurityOfPailliersShortKeysAtBothParties) {
+  for (const ModelFacts& model : all_models()) {
+    for (const Party party : {Party::kA, Party::kB}) {
+      const Disclosure said = disclosure_of(party, model);
+      const auto names_it = Contains(AllOf(HasSubstr("112 bits"), HasSubstr("NIST: until 2030"), HasSubstr("128")));
+      if (model.short_keys) {
+        EXPECT_THAT(said.could_work_out, names_it);
+      } else {
+        EXPECT_THAT(said.could_work_out, Not(names_it));
+      }
+    }
+  }
 }
 
 TEST(Disclosure, ALearnsNothingOfLabelsInAnyModel) {

@@ -49,6 +49,9 @@ struct JobLayers {
   std::size_t training_rows = 0;              ///< without those of the validation share
   std::size_t steps_per_epoch = 0;
   protocol::SgdOptions sgd{};  ///< with the schedule in steps and the number of all steps
+  /// What hiding is made for: passes of training and validation, and as many again for steps that are taken again after
+  /// resume, the test file, and scoring.
+  protocol::RunLength run{};
 };
 
 /// How many values of a row each source layer of a model opens to B.

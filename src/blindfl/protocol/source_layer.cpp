@@ -24,6 +24,7 @@ MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptio
   spec.nonzeros_b = shape.nonzeros_b;
   spec.update = options.update.value_or(Update::kExchanged);
   spec.sgd = options.sgd;
+  spec.run = options.run;
   spec.scheme_a = options.scheme_a;
   spec.scheme_b = options.scheme_b;
   return spec;
@@ -64,6 +65,7 @@ EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const Embed
   spec.table_deviation = options.table_deviation;
   spec.scheme = options.scheme;
   spec.sgd = options.sgd;
+  spec.run = options.run;
   return spec;
 }
 

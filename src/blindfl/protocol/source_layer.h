@@ -38,6 +38,8 @@ struct MatMulOptions {
   /// on the number of features; `sgd` must then be what the optimizer gets, with the number of steps.
   std::optional<Update> update{};
   SgdOptions sgd{};
+  /// How much the run will hide in all, which sizes masks: forward passes, those of scoring included.
+  RunLength run{};
   std::string scheme_a{};  ///< of the session's schemes, for products with A's features; empty: the default
   std::string scheme_b{};  ///< for products with B's features
   /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
@@ -69,6 +71,8 @@ struct EmbedMatMulOptions {
   /// the number of categories; `sgd` must then be what the optimizer gets, with the number of steps.
   std::optional<Update> update{};
   SgdOptions sgd{};
+  /// How much the run will hide in all, which sizes masks: forward passes, those of scoring included.
+  RunLength run{};
   std::string scheme{};        ///< of the session's schemes, for products with the weights; empty: the default
   std::string table_scheme{};  ///< for looking up in tables, and for their gradients
   /// For the tables of one party's fields, instead of `update` and `table_scheme`.

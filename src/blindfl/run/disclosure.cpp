@@ -35,6 +35,9 @@ Texts joined(Texts texts, const Texts& more) {
 constexpr const char* kTiming =
     "From how long the other party takes, roughly how many of its features are not zero in a batch: work that skips "
     "zeros takes less time. The sizes of messages never tell.";
+constexpr const char* kShortKeys =
+    "What is encrypted by Paillier with keys of 2048 bits, once these can be broken: they have 112 bits of security "
+    "(NIST: until 2030), where the lattice has 128. With shared.scheme.security: 128 the keys have 3072 bits.";
 constexpr const char* kHonesty =
     "All this holds while both parties follow the protocol. One that does not can learn more.";
 
@@ -184,6 +187,7 @@ Texts within_reach_of_b(const ModelFacts& model) {
            "A's features by lattice reduction: Z was opened with more than 20 fractional bits."},
           {true, "Z more exactly than it is rounded, if the same model scores the same rows again in other batches."},
           {true, kTiming},
+          {model.short_keys, kShortKeys},
           {true, "Only a top model that is shared secretly would end this, and this run had an open one."},
           {true, kHonesty},
       }));
@@ -194,6 +198,7 @@ Texts within_reach_of_a(const ModelFacts& model) {
       {model.weight_seed == Party::kB,
        "What B drew for the initial weights, if A guesses the number that B's job sets (weight_seed)."},
       {true, kTiming},
+      {model.short_keys, kShortKeys},
       {true, kHonesty},
   });
 }

@@ -29,6 +29,7 @@ struct ModelFacts {
   bool categorical = false;         ///< has layers of categories (Embed-MatMul)
   bool encrypted_update = false;    ///< A's weights, or tables, learn under encryption
   bool encrypted_update_b = false;  ///< B's tables do
+  bool short_keys = false;          ///< some products were encrypted by Paillier with keys of 2048 bits
   Matching matching = Matching::kAgreed;
   bool stops_early = false;    ///< B says after each epoch whether the model got better
   LayerFacts numeric_layer{};  ///< 0 of either: not known

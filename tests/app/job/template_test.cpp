@@ -46,7 +46,8 @@ Job unusual_job() {
                          .early_stopping = {.patience = 4, .minimum_improvement = 1e-3},
                          .checkpoint_every = 100,
                          .derivative = {.scale = 20, .largest = 2.5, .clip = true}};
-  job.shared.scheme = {.standard = "paillier-3072",
+  job.shared.scheme = {.security = Security::k128,
+                       .standard = "paillier-3072",
                        .allowed = {"paillier-3072", "lattice"},
                        .automatic = false,
                        .features_a = "paillier-3072",

@@ -28,7 +28,7 @@ struct JobModel {
 /// What a model's scores mean.
 [[nodiscard]] nn::Family family_of(const job::Model& model);
 
-/// Makes the model with this party's initial pieces. Both parties make it at the same time.
+/// Makes the model with this party's initial shares. Both parties make it at the same time.
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 
