@@ -32,7 +32,8 @@ void run_resume(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.score = data;
   const auto scores = path_of(arguments, "scores");
   if (job.own.party == job::PartyName::kB && !scores) {
     throw UsageError("--scores is missing: where B's predictions go");
@@ -41,7 +42,9 @@ void run_predict(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_evaluate(const Arguments& arguments, std::ostream& out) {
-  ScoringRun(read_job_options(arguments), out).evaluate(path_of(arguments, "scores"));
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.test = data;
+  ScoringRun(job, out).evaluate(path_of(arguments, "scores"));
 }
 
 void run_align(const Arguments& arguments, std::ostream& out) {
@@ -52,6 +55,9 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
   inspect(arguments.text("folder"), out);
 }
 
+const Option kToScore{.name = "data", .placeholder = "FILE", .summary = "rows to score, instead of private.data.score"};
+const Option kToMeasure{
+    .name = "data", .placeholder = "FILE", .summary = "rows to measure with, instead of private.data.test"};
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
 
 std::string help_of_align() {
@@ -89,9 +95,9 @@ std::string help_of_predict() {
          "private.run.folder; labels are not needed.\n"
          "\n"
          "examples:\n"
-         "  blindfl predict --job job.yaml                            at A\n"
-         "  blindfl predict --job job.yaml --scores scores.csv        at B\n"
-         "  blindfl predict --job job.yaml --set private.data.score=new.csv --scores scores.csv\n";
+         "  blindfl predict --job job.yaml --data new.csv                            at A\n"
+         "  blindfl predict --job job.yaml --data new.csv --scores scores.csv        at B\n"
+         "  blindfl predict --job job.yaml --scores scores.csv                       of private.data.score\n";
 }
 
 std::string help_of_evaluate() {
@@ -101,7 +107,7 @@ std::string help_of_evaluate() {
          "\n"
          "examples:\n"
          "  blindfl evaluate --job job.yaml\n"
-         "  blindfl evaluate --job job.yaml --set private.data.test=march.csv\n";
+         "  blindfl evaluate --job job.yaml --data march.csv\n";
 }
 
 std::string help_of_inspect() {
@@ -133,13 +139,13 @@ std::vector<Command> work_commands() {
            .run = run_resume,
            .more_help = help_of_resume},
           {.name = "predict",
-           .summary = "scores the rows of private.data.score with a trained model: B gets the predictions",
-           .options = with_job_options({kScores}),
+           .summary = "scores rows with a trained model: B gets the predictions",
+           .options = with_job_options({kToScore, kScores}),
            .run = run_predict,
            .more_help = help_of_predict},
           {.name = "evaluate",
-           .summary = "measures a trained model on private.data.test: B sees how good it is",
-           .options = with_job_options({kScores}),
+           .summary = "measures a trained model on rows with labels: B sees how good it is",
+           .options = with_job_options({kToMeasure, kScores}),
            .run = run_evaluate,
            .more_help = help_of_evaluate},
           {.name = "inspect",
