@@ -31,7 +31,7 @@ struct JobModel {
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 
 /// The loss of a batch as B's job wants it: with weights of classes, in their order or none, and of rows, and without
-/// the rows that stand in for others, whose label is NaN. At A, a value without meaning.
+/// placeholders, whose label is NaN. At A, a value without meaning.
 [[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights);
 
 }  // namespace blindfl::app
