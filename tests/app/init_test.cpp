@@ -240,7 +240,7 @@ TEST_F(Init, SaysWhichFlagIsMissingOrWrong) {
   EXPECT_THAT(
       complaint({"--party", "A", "--data", data, "--id", "person_id", "--kind", "label=ignore", "--label", "age"}),
       HasSubstr("--label is for B"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", at("plain.csv")}), HasSubstr("--label is missing"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", at("plain.csv"), "--id", "none"}), HasSubstr("--label is missing"));
   EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--label", "lable"}),
               HasSubstr("did you mean 'label'?"));
   EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--label", "age"}),

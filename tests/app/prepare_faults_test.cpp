@@ -91,7 +91,7 @@ TEST(PreparationFaults, ListColumnsThatTheJobDoesNot) {
   job.own.data.id_column = "id";
   job.own.data.weight_column = "w";
   job.own.data.default_kind.reset();
-  job.own.data.columns = {{.name = "x"}};
+  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kNumeric}};
   EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("t.csv: private.data.columns does not list 'new', 'odd';"),
                                      HasSubstr("kind: ignore"), HasSubstr("private.data.default_kind")));
   job.own.data.default_kind = ColumnKind::kIgnore;

@@ -10,6 +10,7 @@
 
 #include "blindfl/app/prepare/encoded_file.h"
 #include "blindfl/app/prepare/preparation.h"
+#include "blindfl/base/error.h"
 #include "blindfl/data/row_store.h"
 #include "prepare_jobs.h"
 #include "testing/batches.h"

@@ -75,11 +75,9 @@ constexpr std::array kSteps = {
     StepInfo{Step::kNamedIds, Protection::kBlinded, "named ids",
              "the receiver's missing ids times a secret number of the sender's, in the order received",
              "the places, in the order of the union, of the ids that the receiver lacks"},
-    StepInfo{
-        Step::kAlignedOrder, Protection::kPublic, "aligned order",
-        "a digest of the order that both parties ended with; of rows that are taken as they are, of the ids and the "
-        "session",
-        "nothing; whoever can guess all ids of the other can try it out"},
+    StepInfo{Step::kAlignedOrder, Protection::kPublic, "aligned order",
+             "a digest of the order that both parties ended with; of rows taken as they are, of ids and session",
+             "nothing; whoever can guess all ids of the other can try it out"},
     StepInfo{Step::kFeatureShape, Protection::kPublic, "feature shape",
              "how many features the sender has, how they are encoded, and the sizes of its categorical fields",
              "these numbers"},

@@ -61,8 +61,9 @@ void check_range(const job::Job& job, const Weighting& weighting, const protocol
   }
   heaviest *= heaviest_row;
   require<ConfigError>(heaviest <= range.largest,
-                       "private.top.class_weights and private.data.weight_column: some rows ",
-                       "count more than shared.training.derivative.largest has room for, which is ", range.largest,
+                       "private.top.class_weights and private.data.weight_column: some rows count more than "
+                       "shared.training.derivative.largest has room for, which is ",
+                       range.largest,
                        " times an average row; cut off the largest weights, or raise it at both parties");
 }
 
