@@ -31,7 +31,7 @@ kLeastAuc = {"adult": 0.885, "breast": 0.975}
 kSeconds = 300  # that one command may take on a busy machine
 kData = ["adult.data.xz", "adult.test.xz", "fate-vertical/breast_hetero_guest.csv.xz",
          "fate-vertical/breast_hetero_host.csv.xz"]
-kExact = re.compile(r"(aligned: |scored |the peer has |real rows: |positive class: |the training rows have the same ids|rows \d|read \d+ rows$|The link works|The ledgers agree|"
+kExact = re.compile(r"(aligned: |scored |the peer has |real rows: |positive class: |missing cells|the training rows have the same ids|rows \d|read \d+ rows$|The link works|The ledgers agree|"
                     r"run: |scores: |\s+\w+ +(id|label|numeric|categorical))")
 kAuc = re.compile(r"(?:test +)?auc +([0-9.]+)")
 kNames = {"a": "ann", "b": "bob"}
