@@ -25,8 +25,9 @@ struct LinkFiles {
 
 /// Looks into the folder `keys` beside the job file, the one here, and here: the first of them that has a certificate
 /// or a key. A certificate with its key is this party's; the one other certificate is the peer's. Without an identity
-/// there will be one in `keys` beside the job file, called after the party. Throws UsageError, which lists the
-/// candidates, if there are several, or a flag lacks; ConfigError or DataError if a key is nobody's or open to others.
+/// there will be one in `keys` beside the job file, called after the party.
+/// Throws UsageError, which lists the candidates, if there are several, or a flag is missing; ConfigError or DataError
+/// if a key is nobody's or open to others.
 [[nodiscard]] LinkFiles find_link_files(job::PartyName party, const std::filesystem::path& job_folder,
                                         const LinkFlags& flags);
 

@@ -32,9 +32,9 @@ struct PartyDraft {
 };
 
 /// Looks at a party's data, and asks what it cannot see. Options: --id, --label, --weight, --kind, --format,
-/// --delimiter,
-/// --no-header. Throws UsageError, naming the flag and the candidates, for what is missing or names no column;
-/// DataError if the file is unusable.
+/// --delimiter, --no-header.
+/// Throws UsageError, naming the flag and the candidates, for what is missing or names no column; DataError if the file
+/// is unusable.
 [[nodiscard]] PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
                                      const std::optional<std::filesystem::path>& test, const Arguments& arguments,
                                      Questions& questions);

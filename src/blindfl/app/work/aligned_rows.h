@@ -43,10 +43,10 @@ class AlignedRows final : public data::RowSource {
 void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path);
 
 /// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are. Rows
-/// that are said to be aligned are compared by a digest of their ids, if both parties have any. Reveals, of aligned
-/// rows with ids: the digest, which is of this session; whoever can guess all ids can try it out. Throws DataError if
-/// the parties have nothing in common, an id occurs twice, or the rows are said to be aligned and their ids are not the
-/// same in the same order; ConfigError if there are not as many of them at both.
+/// that are said to be aligned are compared by a digest of their ids, if both parties have any.
+/// Reveals, of aligned rows with ids: that digest, which is of this session. Whoever can guess all ids can try it out.
+/// Throws DataError if the parties have nothing in common, an id occurs twice, or the rows are said to be aligned and
+/// their ids are not the same in the same order; ConfigError if there are not as many of them at both.
 [[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared,
                                              const PreparedRows& rows, const std::string& what, std::ostream& out);
 
