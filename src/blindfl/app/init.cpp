@@ -10,6 +10,7 @@
 
 #include "blindfl/app/certificate_text.h"
 #include "blindfl/app/commands.h"
+#include "blindfl/app/init/acceptance.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/init/shared_draft.h"
 #include "blindfl/app/job/template.h"
@@ -95,6 +96,8 @@ std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& que
     for (const std::string_view flag : {"label", "weight"}) {
       require<UsageError>(party == PartyName::kB || !arguments.has(flag), "--", flag, " is for B, who has the labels");
     }
+    require<UsageError>(party == PartyName::kA || !arguments.has("accept"),
+                        "--accept is A's to say, whose features are at stake");
     drafts.push_back(draft_party(party, data, optional_path(arguments, "test"), arguments, questions));
     return drafts;
   }
@@ -110,8 +113,8 @@ std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& que
   return drafts;
 }
 
-Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arguments& arguments,
-                   Questions& questions) {
+Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arguments& arguments, Questions& questions,
+                   std::ostream& out) {
   Outcome outcome;
   outcome.file = file_of(arguments, draft.party);
   const path folder = outcome.file.parent_path();
@@ -126,6 +129,7 @@ Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arg
     outcome.job.own.link = std::move(link.link);
     outcome.link = std::move(link.files);
   }
+  if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, out);
   return outcome;
 }
 
@@ -192,7 +196,7 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   const job::Shared& shared = draft_of_both.shared;
   std::vector<Outcome> outcomes;
   outcomes.reserve(drafts.size());
-  for (const PartyDraft& draft : drafts) outcomes.push_back(outcome_of(draft, shared, arguments, questions));
+  for (const PartyDraft& draft : drafts) outcomes.push_back(outcome_of(draft, shared, arguments, questions, out));
   for (const PartyDraft& draft : drafts) describe(draft, shared.model.kind, out);
   std::vector<std::string> texts;
   texts.reserve(outcomes.size());
@@ -209,6 +213,7 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   } else {
     tell_next_both(outcomes, out);
   }
+  if (drafts.front().is_a()) tell_acceptance(outcomes.front().job.own.accept, outcomes.front().file, out);
 }
 
 }  // namespace init
@@ -245,6 +250,9 @@ std::vector<Option> init_options() {
       {.name = "key", .placeholder = "FILE", .summary = "its private key"},
       {.name = "peer", .placeholder = "FILE", .summary = "the peer's certificate; else: the other one in keys/"},
       {.name = "plaintext", .placeholder = {}, .summary = "no TLS: only inside a link that is protected"},
+      {.name = "accept",
+       .placeholder = "WHAT",
+       .summary = "A: open_top, to accept that B could recover features that are 0 or 1; else: nothing"},
       {.name = "both", .placeholder = {}, .summary = "two job files, for both parties on this machine"},
       {.name = "peer-data", .placeholder = "FILE", .summary = "with --both: B's rows; --data are A's"},
       {.name = "peer-test", .placeholder = "FILE", .summary = "with --both: B's rows to measure on"},
@@ -267,6 +275,7 @@ std::string more_help() {
          "examples:\n"
          "  blindfl init --party B --data b.csv --label income        B begins, and sends its section `shared` to A\n"
          "  blindfl init --party A --data a.csv --dial b.org:7000 --shared-from from_b.yaml\n"
+         "                                                            and --accept open_top, if A accepts it\n"
          "  blindfl init --both --data a.csv --peer-data b.csv        to try both on this machine\n";
 }
 

@@ -33,6 +33,7 @@ class TrainingRun {
   void open_folder();
   void read_files();
   void tell_about_data();
+  void ask_consent();
   void meet_peer();
   void begin_folder();
   void take_rows();
