@@ -536,6 +536,13 @@ TEST_F(Init, TakesTheIdentityAndThePeersCertificateFromKeys) {
   std::filesystem::copy_file(folder_ / "elsewhere/other.key", folder_ / "keys/other.key");
   EXPECT_THAT(call(words).err,
               AllOf(HasSubstr("--certificate and --key are missing"), HasSubstr("b.key"), HasSubstr("other.key")));
+  // Beside a certificate that was named, the other one is the peer's.
+  (void)make_identity_files("bank", folder_ / "safe", 30);
+  std::filesystem::copy_file(folder_ / "elsewhere/app.crt", folder_ / "safe/app.crt");
+  std::vector<std::string> named = words;
+  named.insert(named.end(), {"--certificate", at("safe/bank.crt"), "--key", at("safe/bank.key")});
+  EXPECT_EQ(call(named).code, kDone);
+  EXPECT_EQ(job::load_job(folder_ / "job.yaml").own.link.peer, folder_ / "safe/app.crt");
   // A key whose certificate has another name, and one without any.
   std::filesystem::remove(folder_ / "keys/other.key");
   std::filesystem::remove(folder_ / "keys/other.crt");

@@ -27,9 +27,12 @@ std::vector<path> files_in(const path& folder, std::string_view ending) {
 }
 
 std::string list_of(const std::vector<path>& files) {
+  constexpr std::size_t kShown = 20;
   std::string list;
-  for (const path& file : files) list.append(list.empty() ? "" : ", ").append(file.string());
-  return list;
+  for (std::size_t i = 0; i < std::min(files.size(), kShown); ++i) {
+    list.append(list.empty() ? "" : ", ").append(files[i].string());
+  }
+  return files.size() > kShown ? list + ", ..." : list;
 }
 
 /// What is in the first folder that has something.
@@ -38,8 +41,10 @@ struct Found {
   std::vector<path> keys;
 };
 
-Found look_around(const path& job_folder) {
-  for (const path& folder : {job_folder / "keys", path("keys"), path(".")}) {
+Found look_around(const path& job_folder, const LinkFlags& flags) {
+  std::vector<path> folders{job_folder / "keys", "keys", "."};
+  if (flags.certificate) folders.insert(folders.begin(), flags.certificate->parent_path());
+  for (const path& folder : folders) {
     Found found{files_in(folder, ".crt"), files_in(folder, ".key")};
     if (!found.certificates.empty() || !found.keys.empty()) return found;
   }
@@ -106,7 +111,7 @@ void find_peer(LinkFiles& files, const Found& found, const LinkFlags& flags, con
 
 LinkFiles find_link_files(job::PartyName party, const path& job_folder, const LinkFlags& flags) {
   const bool is_a = party == job::PartyName::kA;
-  const Found found = look_around(job_folder);
+  const Found found = look_around(job_folder, flags);
   LinkFiles files;
   files.is_new = !flags.certificate && !flags.key && found.keys.empty();
   const path keys = job_folder / "keys";

@@ -23,9 +23,9 @@ struct LinkFiles {
   bool peer_is_there = false;  ///< else `peer` is where it will be looked for
 };
 
-/// Looks into the folder `keys` beside the job file, the one here, and here: the first of them that has a certificate
-/// or a key. A certificate with its key is this party's; the one other certificate is the peer's. Without an identity
-/// there will be one in `keys` beside the job file, called after the party.
+/// Looks into the folder of the certificate that was named, `keys` beside the job file, `keys` here, and here: the
+/// first of them that has a certificate or a key. A certificate with its key is this party's; the one other certificate
+/// is the peer's. Without an identity there will be one in `keys` beside the job file, called after the party.
 /// Throws UsageError, which lists the candidates, if there are several, or a flag is missing; ConfigError or DataError
 /// if a key is nobody's or open to others.
 [[nodiscard]] LinkFiles find_link_files(job::PartyName party, const std::filesystem::path& job_folder,
