@@ -76,9 +76,8 @@ void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens op
       {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
        "features that are 0 or 1 exactly (SECURITY.md, README.md).",
        "In this job " + open_top_line(facts, opens) + ".",
-       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, which "
-       "is "
-       "planned."});
+       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, "
+       "which is planned."});
 }
 
 std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts) {
@@ -88,9 +87,8 @@ std::optional<std::string> outright_warning(const job::Own& own, const run::Mode
 
 std::optional<std::string> seed_warning(const job::Own& own) {
   if (!own.run.weight_seed) return std::nullopt;
-  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's shares "
-         "of "
-         "the initial weights.";
+  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's "
+         "shares of the initial weights.";
 }
 
 std::optional<Party> seeded_party(const job::Own& own) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "blindfl/app/init/one_hot_hint.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::init {
@@ -158,6 +159,7 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
   if (!arguments.has("model")) out << "model " << answer << (answer == guessed ? ": " + guess.why : "") << '\n';
   shared.model.classes = choose_classes(shared.model.kind, labels, arguments, questions);
   if (labels != nullptr) take_from_labels(draft, *labels, arguments, out);
+  out << one_hot_hint(drafts, shared);
   shared.alignment.mode = choose_alignment(drafts, arguments, questions);
   return draft;
 }

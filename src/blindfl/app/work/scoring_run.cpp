@@ -13,6 +13,7 @@
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -58,7 +59,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << rows.rows->rows() << " rows\n";
+  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n";
   if (!rows.filled.empty()) out_ << words_of(rows.filled) << "\n";
   if (is_b && !preparation.classes().empty()) {
     out_ << class_words(job.shared.model, preparation.classes()) << "\n";
@@ -81,7 +82,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   connection.finish();
 
   if (!is_b) {
-    out_ << "scored " << aligned.rows() << " rows; the scores are B's alone\n";
+    out_ << "scored " << plainly_counted(aligned.rows(), "row") << "; the scores are B's alone\n";
     return;
   }
   if (use == Use::kEvaluate) {
