@@ -203,7 +203,8 @@ class Pair:
         path.write_text("\n".join(lines) + "\n")
 
     def _write_job(self, party, shared, link, columns, more):
-        data = {"train": "./train.csv", "test": "./test.csv", "score": "./test.csv", "id_column": "id", "columns": columns}
+        data = {"train": "./train.csv", "test": "./test.csv", "score": "./test.csv", "id_column": "id", "columns": columns,
+                "default_kind": "numeric"}
         if party == "b":
             data["label_column"] = "label"
         link = {**link, "certificate": f"{party}.example.crt", "key": f"{party}.example.key",

@@ -145,6 +145,28 @@ class Scoring(ProgramTest):
         # Nothing is learned at a rate of 0, so that patience ends in the third or fourth epoch.
         self.assertLessEqual(summary["epochs"], 4)
 
+    def test_weights_and_the_positive_class(self):
+        private = {"top": {"class_weights": "balanced"},
+                   "data": {"label": {"positive": "0"}, "weight_column": "w", "missing": ["", "NA"]}}
+        pair = self.small_pair(job({"kind": "lr"}), private_b=private)
+        for name in ("train", "test"):
+            path = pair.b / f"{name}.csv"
+            lines = path.read_text().splitlines()
+            path.write_text("\n".join([lines[0] + ",w"] + [f"{line},{1 + i % 3}" for i, line in enumerate(lines[1:])]) + "\n")
+        b = pair.both("train")[1]
+        self.check_finished(pair)
+        self.assertIn("positive class: 0; the other: 1\n", b.printed())
+        self.assertRegex(b.printed(), r"class weights: 1 [\d.]+, 0 [\d.]+\n")
+        self.assertEqual((pair.b / "run/test_scores.csv").read_text().splitlines()[0], "id,score_0")
+        # People to score need neither label nor weight, and a cell may be empty that never was: it is filled, and told.
+        rows = [line.split(",")[:5] for line in (pair.b / "test.csv").read_text().splitlines()]
+        rows[1][1] = ""
+        (pair.b / "new.csv").write_text("\n".join(",".join(row) for row in rows) + "\n")
+        _, b = pair.both("predict", extra_a=["--data", str(pair.a / "test.csv")],
+                         extra_b=["--data", str(pair.b / "new.csv"), "--scores", str(pair.b / "scores.csv")])
+        self.assertIn("missing cells, filled as in training: 'b0' 1\n", b.printed())
+        self.assertEqual(len((pair.b / "scores.csv").read_text().splitlines()), 41)
+
 
 if __name__ == "__main__":
     program.run_tests("__main__")

@@ -12,6 +12,9 @@ std::vector<Option> with_job_options(std::vector<Option> more) {
   return options;
 }
 
+const Option kToScore{.name = "data", .placeholder = "FILE", .summary = "rows to score, instead of private.data.score"};
+const Option kToMeasure{
+    .name = "data", .placeholder = "FILE", .summary = "rows to measure with, instead of private.data.test"};
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
 
 std::string help_of_align() {
@@ -49,9 +52,9 @@ std::string help_of_predict() {
          "private.run.folder; labels are not needed.\n"
          "\n"
          "examples:\n"
-         "  blindfl predict --job job.yaml                            at A\n"
-         "  blindfl predict --job job.yaml --scores scores.csv        at B\n"
-         "  blindfl predict --job job.yaml --set private.data.score=new.csv --scores scores.csv\n";
+         "  blindfl predict --job job.yaml --data new.csv                            at A\n"
+         "  blindfl predict --job job.yaml --data new.csv --scores scores.csv        at B\n"
+         "  blindfl predict --job job.yaml --scores scores.csv                       of private.data.score\n";
 }
 
 std::string help_of_evaluate() {
@@ -61,7 +64,7 @@ std::string help_of_evaluate() {
          "\n"
          "examples:\n"
          "  blindfl evaluate --job job.yaml\n"
-         "  blindfl evaluate --job job.yaml --set private.data.test=march.csv\n";
+         "  blindfl evaluate --job job.yaml --data march.csv\n";
 }
 
 std::string help_of_inspect() {
@@ -93,13 +96,13 @@ std::vector<Command> work_commands(const WorkRuns& runs) {
            .run = runs.resume,
            .more_help = help_of_resume},
           {.name = "predict",
-           .summary = "scores the rows of private.data.score with a trained model: B gets the predictions",
-           .options = with_job_options({kScores}),
+           .summary = "scores rows with a trained model: B gets the predictions",
+           .options = with_job_options({kToScore, kScores}),
            .run = runs.predict,
            .more_help = help_of_predict},
           {.name = "evaluate",
-           .summary = "measures a trained model on private.data.test: B sees how good it is",
-           .options = with_job_options({kScores}),
+           .summary = "measures a trained model on rows with labels: B sees how good it is",
+           .options = with_job_options({kToMeasure, kScores}),
            .run = runs.evaluate,
            .more_help = help_of_evaluate},
           {.name = "inspect",

@@ -18,9 +18,21 @@ protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
   return settings.add(options.sgd.settings());
 }
 
+WeightedLoss without_weights(Loss loss) {
+  return
+      [loss = std::move(loss)](const torch::Tensor& scores, const torch::Tensor& labels, const torch::Tensor& weights) {
+        require<InvalidArgument>(!weights.defined(), "the rows have weights, and the loss takes none");
+        return loss(scores, labels);
+      };
+}
+
 }  // namespace
 
 Trainer::Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+                 const TrainOptions& options)
+    : Trainer(model, std::move(forward), without_weights(std::move(loss)), rows, options) {}
+
+Trainer::Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
                  const TrainOptions& options)
     : forward_(std::move(forward)),
       loss_(std::move(loss)),
@@ -52,7 +64,9 @@ const std::vector<std::uint32_t>& Trainer::next_batch() {
 StepReport Trainer::take_step(const BeforeStep& before_step) {
   const data::Batch batch = rows_.batch(next_batch(), options_.batch);
   const torch::Tensor labels = nn::labels_tensor(batch);
-  const torch::Tensor value = loss_(forward_(batch), labels);
+  torch::Tensor weights;
+  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
+  const torch::Tensor value = loss_(forward_(batch), labels, weights);
   optimizer_.zero_grad();
   value.backward();
   if (before_step) before_step();

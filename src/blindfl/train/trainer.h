@@ -35,6 +35,9 @@ struct StepReport {
 using BeforeStep = std::function<void()>;
 using Forward = std::function<torch::Tensor(const data::Batch&)>;
 using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels)>;
+/// The same for rows that count more or less than others; `weights` has one for each label, or is undefined.
+using WeightedLoss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels,
+                                                 const torch::Tensor& weights)>;
 using Observer = std::function<void(const StepReport&)>;
 
 /// A model on its way through its training rows, step by step. Both parties make the same calls at the same time, with
@@ -44,6 +47,9 @@ class Trainer {
   /// `model` and `rows` must outlive this. `forward` runs `model`.
   /// Throws InvalidArgument if there are no rows, options are out of range or `sgd.steps` are too few.
   Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+          const TrainOptions& options);
+  /// The same with the weights of the batches.
+  Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
           const TrainOptions& options);
 
   [[nodiscard]] std::size_t steps() const { return options_.epochs * order_.batches_per_epoch(); }
@@ -65,7 +71,7 @@ class Trainer {
   [[nodiscard]] const std::vector<std::uint32_t>& next_batch();
 
   Forward forward_;
-  Loss loss_;
+  WeightedLoss loss_;
   const data::RowSource& rows_;
   TrainOptions options_;
   data::BatchOrder order_;

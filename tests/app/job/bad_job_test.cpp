@@ -73,7 +73,7 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kData, "    train: b.csv\n    columns: [{name: x, vocabulary: {min: 2}}]\n",
        "10:38: there is no 'min' in private.data.columns[0].vocabulary; did you mean min_count?"},
       {kData, "    train: b.csv\n    label: y\n",
-       "10:5: there is no 'label' in private.data; did you mean label_column?"},
+       "10:5: private.data.label is a map of options; did you mean label_column?"},
       {kLink, "    connect: x:1\n    plaintext: true\n",
        "11:5: there is no 'connect' in private.link; did you mean dial?"},
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",

@@ -54,12 +54,14 @@ TEST(JobLoss, LeavesOutStandInsAndWeighsClasses) {
   const auto each = [&](int row, float label) {
     return nn::loss(model.family, scores.slice(0, row, row + 1), torch::tensor({label})).item<double>();
   };
-  EXPECT_NEAR(job_loss(model, {})(scores, labels).item<double>(), (each(0, 1) + each(1, 0)) / 3, 1e-6);
-  job::Top top;
-  top.class_weights = {0.5, 4};
-  EXPECT_NEAR(job_loss(model, top)(scores, labels).item<double>(), (4 * each(0, 1) + 0.5 * each(1, 0)) / 3, 1e-6);
+  EXPECT_NEAR(job_loss(model, {})(scores, labels, {}).item<double>(), (each(0, 1) + each(1, 0)) / 3, 1e-6);
+  EXPECT_NEAR(job_loss(model, {0.5, 4})(scores, labels, {}).item<double>(), (4 * each(0, 1) + 0.5 * each(1, 0)) / 3,
+              1e-6);
+  const torch::Tensor by_row = torch::tensor({2.0F, 3.0F, 5.0F});
+  EXPECT_NEAR(job_loss(model, {0.5, 4})(scores, labels, by_row).item<double>(), (8 * each(0, 1) + 1.5 * each(1, 0)) / 3,
+              1e-6);
   const torch::Tensor real = torch::tensor({1.0F, 0.0F, 1.0F});
-  EXPECT_EQ(job_loss(model, {})(scores, real).item<double>(), nn::loss(model.family, scores, real).item<double>());
+  EXPECT_EQ(job_loss(model, {})(scores, real, {}).item<double>(), nn::loss(model.family, scores, real).item<double>());
 }
 
 }  // namespace

@@ -61,6 +61,22 @@ std::span<const Name<LogLevel>> names_of(LogLevel /*level*/) {
   return kNames;
 }
 
+TypeWords Value<ClassWeights>::type(const Rule& rule) {
+  TypeWords words = Value<std::vector<double>>::type(rule);
+  words.one += ", or balanced";
+  return words;
+}
+
+ClassWeights Value<ClassWeights>::read(const YamlNode& node, const Where& where) {
+  if (node.kind == YamlNode::Kind::kScalar && node.text == "balanced") return {.balanced = true};
+  if (node.kind != YamlNode::Kind::kList) where.refuse(node, type(where.rule));
+  return {.weights = Value<std::vector<double>>::read(node, where)};
+}
+
+std::string Value<ClassWeights>::write(const ClassWeights& value) {
+  return value.balanced ? "balanced" : Value<std::vector<double>>::write(value.weights);
+}
+
 std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/) {
   static constexpr Name<Acceptance> kNames[] = {{"nothing", Acceptance::kNothing}, {"open_top", Acceptance::kOpenTop}};
   return kNames;
@@ -80,13 +96,15 @@ Entries entries_of(Column& column) {
   return Entries()
       .add("name", column.name, "as in the header; its number, from 1, in a file without one", {.needed = true})
       .add("kind", column.kind, "a number, one category, several categories in one cell, or nothing that is used",
-           {.otherwise = "default_kind", .synonyms = {"type", "dtype"}})
+           {.otherwise = "default_kind, or numeric", .synonyms = {"type", "dtype"}})
       .add("transform", column.transform,
-           "of a number: mean 0 and deviation 1 in the training file, cut off at 8 deviations or at numeric.largest if "
-           "that is less (standardise); or log(1 + x), and -log(1 - x) below 0 (log)",
+           "of a number: mean 0 and standard deviation 1 in the training file, cut off at 8 standard deviations or at "
+           "numeric.largest if that is less (standardise); or the same of log(1 + x), of -log(1 - x) below 0 (log)",
            {.synonyms = {"scaling", "normalise", "normalize"}})
       .add("missing", column.missing,
-           "what a missing number becomes, or that it is an error; a missing category is one like any other",
+           "what a missing number becomes, in training and later: the mean of the training file's transformed column, "
+           "0, "
+           "a constant; or that it is an error. A missing category is the reserved one, which unknown ones are too",
            {.synonyms = {"fill", "fillna", "impute"}})
       .add("constant", column.constant, "what a missing number becomes if missing is constant",
            {.otherwise = "none", .synonyms = {"fill_value"}})
@@ -109,6 +127,13 @@ Entries entries_of(Libsvm& libsvm) {
       .add("first_index", libsvm.first_index, "what the files call the first feature", {.lowest = 0, .highest = 1});
 }
 
+Entries entries_of(Label& label) {
+  return Entries().add("positive", label.positive,
+                       "of two classes, the one whose probability is the score, as the file writes it",
+                       {.otherwise = "the larger number, or the last word by name",
+                        .synonyms = {"positive_class", "pos_label", "pos_class"}});
+}
+
 Entries entries_of(Data& data) {
   return Entries()
       .add("train", data.train, "file with the rows to train on", {.otherwise = "none"})
@@ -123,9 +148,15 @@ Entries entries_of(Data& data) {
       .add("id_column", data.id_column, "names the people, by whom rows are aligned; it is no feature",
            {.otherwise = "none", .synonyms = {"id", "key", "index"}})
       .add("label_column", data.label_column, "what is to be predicted; only B has it",
-           {.otherwise = "none", .synonyms = {"label", "labels", "target", "y"}})
+           {.otherwise = "none", .synonyms = {"labels", "target", "y"}})
+      .add("label", data.label, "what B says about its labels; their column is label_column")
+      .add("weight_column", data.weight_column,
+           "B: how much each row counts in the loss and in the metrics, 0 or more; only ratios matter, and it is no "
+           "feature",
+           {.otherwise = "all rows alike", .synonyms = {"weight", "weights", "sample_weight", "row_weight"}})
       .add("missing", data.missing, "cells that say nothing", {.may_be_empty = true, .synonyms = {"na_values"}})
-      .add("default_kind", data.default_kind, "kind of the columns that are not listed")
+      .add("default_kind", data.default_kind, "kind of the columns that are not listed",
+           {.otherwise = "a column that is not listed is an error"})
       .add("columns", data.columns, "how single columns are read",
            {.most_items = 10000, .synonyms = {"features", "fields"}})
       .add("numeric", data.numeric, "how numeric features become integers; the peer learns these three options");
@@ -133,7 +164,10 @@ Entries entries_of(Data& data) {
 
 Entries entries_of(Top& top) {
   return Entries()
-      .add("class_weights", top.class_weights, "how much a row of each class counts in the loss; empty: all alike",
+      .add("class_weights", top.class_weights,
+           "how much a row of each class counts in the loss: one number for each class, numbers ascending, words by "
+           "name, but of two classes the positive one last; balanced: rows / (classes * rows of the class); empty: all "
+           "alike",
            {.lowest = 0, .highest = 1e6, .most_items = 10000, .synonyms = {"class_weight", "weights"}})
       .add("clip_gradient", top.clip_gradient, "largest norm of the gradient of B's own layers",
            {.lowest = 0, .above_lowest = true, .otherwise = "not clipped", .synonyms = {"max_norm", "clip_grad_norm"}})

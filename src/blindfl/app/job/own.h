@@ -56,7 +56,7 @@ struct Column {
   std::string name{};
   std::optional<ColumnKind> kind{};
   Transform transform = Transform::kNone;
-  MissingValue missing = MissingValue::kError;
+  MissingValue missing = MissingValue::kMean;
   std::optional<double> constant{};
   Vocabulary vocabulary{};
   bool one_hot = false;
@@ -74,6 +74,13 @@ struct Libsvm {
   bool operator==(const Libsvm&) const = default;
 };
 
+/// What B says about its labels, besides where they are.
+struct Label {
+  std::optional<std::string> positive{};
+
+  bool operator==(const Label&) const = default;
+};
+
 struct Data {
   std::optional<std::filesystem::path> train{};
   std::optional<std::filesystem::path> test{};
@@ -84,17 +91,39 @@ struct Data {
   Libsvm libsvm{};
   std::optional<std::string> id_column{};
   std::optional<std::string> label_column{};
-  std::vector<std::string> missing = {"", "NA", "NaN", "null", "?"};
-  ColumnKind default_kind = ColumnKind::kNumeric;
+  Label label{};
+  std::optional<std::string> weight_column{};
+  std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "?"};
+  std::optional<ColumnKind> default_kind{};
   std::vector<Column> columns{};
   Encoding numeric{};
 
+  /// What a listed column without a kind is.
+  [[nodiscard]] ColumnKind kind_of(const Column& column) const {
+    return column.kind.value_or(default_kind.value_or(ColumnKind::kNumeric));
+  }
   bool operator==(const Data&) const = default;
+};
+
+/// How much a row of each class counts: numbers, or the word `balanced`.
+struct ClassWeights {
+  bool balanced = false;
+  std::vector<double> weights{};
+
+  [[nodiscard]] bool empty() const { return !balanced && weights.empty(); }
+  bool operator==(const ClassWeights&) const = default;
+};
+
+template <>
+struct Value<ClassWeights> {
+  [[nodiscard]] static TypeWords type(const Rule& rule);
+  [[nodiscard]] static ClassWeights read(const YamlNode& node, const Where& where);
+  [[nodiscard]] static std::string write(const ClassWeights& value);
 };
 
 /// B's own layers.
 struct Top {
-  std::vector<double> class_weights{};
+  ClassWeights class_weights{};
   std::optional<double> clip_gradient{};
   std::vector<Metric> metrics{};
 
@@ -150,6 +179,7 @@ struct Own {
 [[nodiscard]] Entries entries_of(Vocabulary& vocabulary);
 [[nodiscard]] Entries entries_of(Column& column);
 [[nodiscard]] Entries entries_of(Libsvm& libsvm);
+[[nodiscard]] Entries entries_of(Label& label);
 [[nodiscard]] Entries entries_of(Data& data);
 [[nodiscard]] Entries entries_of(Top& top);
 [[nodiscard]] Entries entries_of(Link& link);

@@ -5,6 +5,7 @@
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/work/run_files.h"
+#include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
@@ -48,11 +49,19 @@ void print_shape(std::ostream& out, std::string_view name, const PartyShape& sha
   }
 }
 
+/// Names of classes are B's own words, and on B's machine already.
+void print_classes(const fs::path& folder, const job::Model& model, std::ostream& out) {
+  if (!fs::exists(folder / "preparation.bin")) return;
+  const std::string words = class_words(model, load_preparation(folder).classes());
+  if (!words.empty()) line(out, "labels") << words << "\n";
+}
+
 void print_model(const fs::path& folder, std::ostream& out) {
   const ModelFacts facts = load_model_facts(folder);
   line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
                      << name_of(facts.party) << ", run " << facts.run << ", step " << facts.step << "\n";
   line(out, "trained on") << plainly_counted(facts.rows, "row") << "\n";
+  if (facts.party == Party::kB) print_classes(folder, facts.shared.model, out);
   print_shape(out, "A's features", facts.shape_a);
   print_shape(out, "B's features", facts.shape_b);
   const JobEstimate layers =

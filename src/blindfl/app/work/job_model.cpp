@@ -115,16 +115,19 @@ JobModel make_model(protocol::Session& session, const job::Model& model, const J
   return made;
 }
 
-train::Loss job_loss(const JobModel& model, const job::Top& top) {
+train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights) {
   torch::Tensor by_class;
-  if (!top.class_weights.empty()) by_class = torch::tensor(top.class_weights, torch::kFloat32);
-  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels) {
+  if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
+  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels,
+                                           const torch::Tensor& by_row) {
     const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
-    if (!by_class.defined() && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
+    const bool is_weighted = by_class.defined() || by_row.defined();
+    if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
     torch::Tensor weights = is_real.to(torch::kFloat32);
     if (by_class.defined()) {
       weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
     }
+    if (by_row.defined()) weights = weights * by_row;
     return nn::weighted_loss(family, scores, labels, weights);
   };
 }

@@ -32,8 +32,8 @@ struct JobModel {
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 
-/// The loss of a batch as B's job wants it: with class weights, and without placeholders, whose
-/// label is NaN. At A, a value without meaning.
-[[nodiscard]] train::Loss job_loss(const JobModel& model, const job::Top& top);
+/// The loss of a batch as B's job wants it: with weights of classes, in their order or none, and of rows, and without
+/// placeholders, whose label is NaN. At A, a value without meaning.
+[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights);
 
 }  // namespace blindfl::app

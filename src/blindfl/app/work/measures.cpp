@@ -23,28 +23,29 @@ bool has_both_classes(const std::vector<double>& labels) {
 }
 
 std::optional<double> value_of(Metric metric, const Judged& judged) {
-  const auto& [predictions, labels, columns, loss] = judged;
+  const auto& [predictions, labels, columns, loss, weights] = judged;
   const bool two_classes = columns == 1 && has_both_classes(labels);
   switch (metric) {
     case Metric::kLoss:
       return loss;
     case Metric::kAuc:
-      return two_classes ? std::optional(run::auc(predictions, labels)) : std::nullopt;
+      return two_classes ? std::optional(run::auc(predictions, labels, weights)) : std::nullopt;
     case Metric::kKs:
-      return two_classes ? std::optional(run::ks(predictions, labels)) : std::nullopt;
+      return two_classes ? std::optional(run::ks(predictions, labels, weights)) : std::nullopt;
     case Metric::kAccuracy:
-      return columns == 1 ? run::binary_accuracy(predictions, labels, kThreshold)
-                          : run::class_accuracy(predictions, columns, labels);
+      return columns == 1 ? run::binary_accuracy(predictions, labels, kThreshold, weights)
+                          : run::class_accuracy(predictions, columns, labels, weights);
     case Metric::kF1:
-      return run::f1(predictions, labels, kThreshold);
+      return run::f1(predictions, labels, kThreshold, weights);
     case Metric::kLogLoss:
-      return columns == 1 ? run::log_loss(predictions, labels) : run::class_log_loss(predictions, columns, labels);
+      return columns == 1 ? run::log_loss(predictions, labels, weights)
+                          : run::class_log_loss(predictions, columns, labels, weights);
     case Metric::kRmse:
-      return run::rmse(predictions, labels);
+      return run::rmse(predictions, labels, weights);
     case Metric::kMae:
-      return run::mae(predictions, labels);
+      return run::mae(predictions, labels, weights);
     case Metric::kDeviance:
-      return run::poisson_deviance(predictions, labels);
+      return run::poisson_deviance(predictions, labels, weights);
   }
   fail<InvalidArgument>("there is no such metric");
 }
@@ -72,12 +73,16 @@ run::ClassCounts counts_of(const Judged& judged, const std::vector<std::string>&
 
 }  // namespace
 
-Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels) {
+Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels,
+             const std::vector<double>& weights) {
   require<InvalidArgument>(static_cast<std::size_t>(scores.size(0)) == labels.size(),
                            "there are not as many scores as labels");
+  require<InvalidArgument>(weights.empty() || weights.size() == labels.size(),
+                           "there are not as many weights as labels");
   std::vector<std::int64_t> known;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (!std::isnan(labels[i])) known.push_back(static_cast<std::int64_t>(i));
+    if (std::isnan(labels[i]) || (!weights.empty() && weights[i] == 0)) continue;
+    known.push_back(static_cast<std::int64_t>(i));
   }
   require<DataError>(!known.empty(), "there are no rows with a label to measure on");
   const torch::NoGradGuard no_grad;
@@ -85,10 +90,18 @@ Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vect
   Judged judged;
   judged.labels.reserve(known.size());
   for (const std::int64_t i : known) judged.labels.push_back(labels[static_cast<std::size_t>(i)]);
+  for (std::size_t i = 0; !weights.empty() && i < known.size(); ++i) {
+    judged.weights.push_back(weights[static_cast<std::size_t>(known[i])]);
+  }
   judged.columns = model.outputs;
   judged.predictions = nn::to_vector(nn::predictions(model.family, chosen));
   const torch::Tensor truth = nn::to_tensor(judged.labels, judged.labels.size(), 1).view({-1});
-  judged.loss = nn::loss(model.family, chosen, truth).item<double>();
+  if (judged.weights.empty()) {
+    judged.loss = nn::loss(model.family, chosen, truth).item<double>();
+  } else {
+    const torch::Tensor by_row = nn::to_tensor(judged.weights, judged.weights.size(), 1).view({-1});
+    judged.loss = (nn::weighted_loss(model.family, chosen, truth, by_row) / by_row.mean()).item<double>();
+  }
   return judged;
 }
 
@@ -120,8 +133,8 @@ void add_curves(const job::Model& model, const Judged& judged, const std::vector
   switch (family_of(model)) {
     case nn::Family::kLogistic:
       if (has_both_classes(judged.labels)) {
-        report.roc = run::roc_curve(judged.predictions, judged.labels, kRocPoints);
-        report.calibration = run::calibration(judged.predictions, judged.labels, kCalibrationBins);
+        report.roc = run::roc_curve(judged.predictions, judged.labels, kRocPoints, judged.weights);
+        report.calibration = run::calibration(judged.predictions, judged.labels, kCalibrationBins, judged.weights);
       }
       [[fallthrough]];
     case nn::Family::kMultinomial:

@@ -13,14 +13,17 @@
 
 namespace blindfl::app {
 
-/// Scores of rows with their labels, at B: rows without a label (NaN) are left out.
+/// Scores of rows with their labels, at B: rows without a label (NaN) or without weight are left out.
 struct Judged {
   std::vector<double> predictions;  ///< probabilities, one column per class or of label 1; expected values or counts
   std::vector<double> labels;
   std::size_t columns = 1;
   double loss = 0;
+  std::vector<double> weights{};  ///< of the rows; empty: all alike
 };
-[[nodiscard]] Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels);
+/// `weights`: one for each label, or none.
+[[nodiscard]] Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels,
+                           const std::vector<double>& weights = {});
 
 /// What a job measures, the one that matters first: what its owner lists, or what suits the model.
 [[nodiscard]] std::vector<job::Metric> metrics_of(const job::Model& model, const job::Top& top);

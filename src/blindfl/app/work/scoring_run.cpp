@@ -11,6 +11,7 @@
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
@@ -27,12 +28,13 @@ protocol::Settings settings_of(const ModelFacts& facts) {
 
 void ScoringRun::predict(const std::optional<std::filesystem::path>& scores) {
   require<ConfigError>(job_.own.data.score.has_value(),
-                       "private.data.score is missing: the file with rows to predict the labels of");
+                       "--data is missing, and so is private.data.score: the file with rows to predict the labels of");
   run(Use::kPredict, *job_.own.data.score, scores);
 }
 
 void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
-  require<ConfigError>(job_.own.data.test.has_value(), "private.data.test is missing: the file to measure with");
+  require<ConfigError>(job_.own.data.test.has_value(),
+                       "--data is missing, and so is private.data.test: the file to measure with");
   run(Use::kEvaluate, *job_.own.data.test, scores);
 }
 
@@ -57,7 +59,12 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n" << std::flush;
+  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n";
+  if (!rows.filled.empty()) out_ << words_of(rows.filled) << "\n";
+  if (is_b && !preparation.classes().empty()) {
+    out_ << class_words(job.shared.model, preparation.classes()) << "\n";
+  }
+  out_ << std::flush;
 
   JobSession connection(job,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
@@ -79,7 +86,8 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     return;
   }
   if (use == Use::kEvaluate) {
-    const Judged judged = judge(model, scores, aligned.in_order(rows.labels));
+    const Judged judged = judge(model, scores, aligned.in_order(rows.labels),
+                                rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
     out_ << "rows " << judged.labels.size() << std::fixed << std::setprecision(6);
     for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), judged)) {
       out_ << "\n" << value.name << " " << value.value;

@@ -16,6 +16,7 @@
 #include "blindfl/app/work/training_report.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -49,6 +50,11 @@ Split split_rows(std::size_t rows, std::size_t training, std::uint64_t seed) {
   std::ranges::sort(split.training);
   std::ranges::sort(split.validation);
   return split;
+}
+
+/// Weights in the order of an alignment, if there are any.
+std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& rows) {
+  return rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights);
 }
 
 }  // namespace
@@ -127,8 +133,20 @@ void TrainingRun::read_files() {
   out_ << "read " << plainly_counted(train_rows_.rows->rows(), "row") << " to train on";
   if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
   out_ << ": " << words_of(preparation_->shape()) << " (" << seconds_text(Seconds(Clock::now() - begin).count())
-       << ")\n"
-       << std::flush;
+       << ")\n";
+  tell_about_data();
+}
+
+void TrainingRun::tell_about_data() {
+  const std::string classes = class_words(job_.shared.model, preparation_->classes());
+  if (!classes.empty()) out_ << classes << "\n";
+  if (!train_rows_.filled.empty()) out_ << words_of(train_rows_.filled) << "\n";
+  if (test_rows_ && !test_rows_->filled.empty()) out_ << "of the test file, " << words_of(test_rows_->filled) << "\n";
+  for (const std::string& name : preparation_->constant_columns()) {
+    out_ << "column '" << printable(name)
+         << "' says the same in all rows of the training file: nothing is learned from it\n";
+  }
+  out_ << std::flush;
 }
 
 // Before the peer is met: B's shape is not known yet, and A need not know it to say no.
@@ -210,7 +228,12 @@ void TrainingRun::make_parts() {
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
   const job::Training& training = job_.shared.training;
   const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
-  training_.emplace(*train_rows_.rows, select_places(alignment_.train, split.training));
+  protocol::Alignment trained_on = select_places(alignment_.train, split.training);
+  if (is_b()) {
+    weighting_ = weighting_of(job_, train_rows_, trained_on);
+    if (!weighting_.by_class.empty()) out_ << weight_words(preparation_->classes(), weighting_.by_class) << "\n";
+  }
+  training_.emplace(*train_rows_.rows, std::move(trained_on), weighting_.by_row);
   if (!split.validation.empty()) {
     validation_.emplace(*train_rows_.rows, select_places(alignment_.train, split.validation));
   }
@@ -219,7 +242,7 @@ void TrainingRun::make_parts() {
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
   trainer_ = std::make_unique<train::Trainer>(
-      *model_.module, model_.forward, job_loss(model_, job_.own.top), *training_,
+      *model_.module, model_.forward, job_loss(model_, weighting_.by_class), *training_,
       train::TrainOptions{
           .epochs = training.epochs, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed});
 }
@@ -289,7 +312,8 @@ void TrainingRun::train() {
 void TrainingRun::validate(Word& word) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
-  const Judged judged = judge(model_, scores, validation_->in_order(train_rows_.labels));
+  const Judged judged =
+      judge(model_, scores, validation_->in_order(train_rows_.labels), in_order(*validation_, train_rows_));
   const auto metrics = metrics_of(job_.shared.model, job_.own.top);
   const std::vector<run::Measure> measures = measure(metrics, judged);
   log_->measured("validation", measures);
@@ -375,7 +399,7 @@ std::optional<Judged> TrainingRun::score_test() {
   const AlignedRows rows(*test_rows_->rows, *alignment_.test);
   const torch::Tensor scores = train::score(model_.forward, rows, job_.shared.training.batch);
   if (!is_b()) return std::nullopt;
-  Judged judged = judge(model_, scores, rows.in_order(test_rows_->labels));
+  Judged judged = judge(model_, scores, rows.in_order(test_rows_->labels), in_order(rows, *test_rows_));
   const auto measures = measure(metrics_of(job_.shared.model, job_.own.top), judged);
   log_->measured("test", measures);
   summary_.results = measures;

@@ -12,6 +12,7 @@
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/run_log.h"
+#include "blindfl/app/work/weighting.h"
 
 namespace blindfl::app {
 
@@ -31,6 +32,7 @@ class TrainingRun {
  private:
   void open_folder();
   void read_files();
+  void tell_about_data();
   void ask_consent();
   void meet_peer();
   void begin_folder();
@@ -64,6 +66,7 @@ class TrainingRun {
   std::optional<std::uint64_t> resumed_;  ///< step that both resume after
   PartyShape theirs_;
   SavedAlignment alignment_;
+  Weighting weighting_;
   std::optional<AlignedRows> training_;
   std::optional<AlignedRows> validation_;
   std::optional<JobLayers> layers_;

@@ -28,7 +28,8 @@ void run_resume(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.score = data;
   const auto scores = path_of(arguments, "scores");
   if (job.own.party == job::PartyName::kB && !scores) {
     throw UsageError("--scores is missing: where B's predictions go");
@@ -37,7 +38,9 @@ void run_predict(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_evaluate(const Arguments& arguments, std::ostream& out) {
-  ScoringRun(read_job_options(arguments), out).evaluate(path_of(arguments, "scores"));
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.test = data;
+  ScoringRun(job, out).evaluate(path_of(arguments, "scores"));
 }
 
 void run_align(const Arguments& arguments, std::ostream& out) {
