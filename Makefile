@@ -4,9 +4,9 @@ JOBS := $(shell nproc)
 # Seconds for each fuzz target.
 TIME := 60
 # Paillier takes seconds between threads that are watched.
-SLOW_UNDER_TSAN := EncryptedContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
+SLOW_UNDER_TSAN := EncryptedContract|PaillierContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
 # Distributions of many runs, and every bit of long messages: the same memory over and over. Decoders are fuzzed, too.
-SLOW_UNDER_ASAN := EncryptedContract|Schemes/Hostile.*paillier|Rerandomisation
+SLOW_UNDER_ASAN := EncryptedContract|PaillierContract|Schemes/Hostile.*paillier|Rerandomisation
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:

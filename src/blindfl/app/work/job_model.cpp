@@ -24,15 +24,19 @@ JobModel with_forward(Holder model) {
   return made;
 }
 
+void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
+  made.plan.insert(made.plan.end(), plan.begin(), plan.end());
+}
+
 /// What a source layer's parameters say of it. Layers that the model has not are empty.
 void add_facts(JobModel& made, const nn::MatMul& layer) {
   if (layer.is_empty()) return;
-  if (!layer->why().empty()) made.why.push_back(layer->why());
+  add_plan(made, layer->plan());
   made.encrypted_update = made.encrypted_update || layer->layer().params().encrypted();
 }
 
 void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
-  if (!layer->why().empty()) made.why.push_back(layer->why());
+  add_plan(made, layer->plan());
   const auto learns_encrypted = [&](Party party) {
     return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
       return field.update == protocol::Update::kEncrypted;

@@ -20,9 +20,9 @@ struct JobModel {
   train::Forward forward;
   nn::Family family{};
   std::size_t outputs = 1;
-  std::vector<std::string> why;     ///< of each layer, what the planner chose and why
-  bool encrypted_update = false;    ///< A's weights, or some of its tables, learn under encryption
-  bool encrypted_update_b = false;  ///< some of B's tables do
+  std::vector<protocol::PlanRow> plan;  ///< what the planner weighed and chose for the source layers
+  bool encrypted_update = false;        ///< A's weights, or some of its tables, learn under encryption
+  bool encrypted_update_b = false;      ///< some of B's tables do
 };
 
 /// What a model's scores mean.

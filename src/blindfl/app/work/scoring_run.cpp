@@ -12,6 +12,7 @@
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -56,7 +57,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
+  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n" << std::flush;
 
   JobSession connection(job,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
@@ -74,7 +75,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   connection.finish();
 
   if (!is_b) {
-    out_ << "scored " << aligned.rows() << " rows; the scores are B's alone\n";
+    out_ << "scored " << plainly_counted(aligned.rows(), "row") << "; the scores are B's alone\n";
     return;
   }
   if (use == Use::kEvaluate) {

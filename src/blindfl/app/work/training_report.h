@@ -37,7 +37,7 @@ struct TrainingFacts {
 /// What was predicted beside what was measured, some lines.
 void print_costs(const run::RunReport& report, std::ostream& out);
 
-/// "12.3 MB", "4.1 s": for lines of text.
-[[nodiscard]] std::string amount_text(double value, run::CostComparison::Unit unit);
+/// "Logistic regression": for titles.
+[[nodiscard]] std::string name_of_model(job::ModelKind kind);
 
 }  // namespace blindfl::app

@@ -15,6 +15,7 @@
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/app/work/training_report.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -123,10 +124,10 @@ void TrainingRun::read_files() {
     check_ids(train_rows_.ids, *job_.own.data.train);
     if (test_rows_) check_ids(test_rows_->ids, *job_.own.data.test);
   }
-  out_ << "read " << train_rows_.rows->rows() << " rows to train on";
+  out_ << "read " << plainly_counted(train_rows_.rows->rows(), "row") << " to train on";
   if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
-  out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
-       << " s)\n"
+  out_ << ": " << words_of(preparation_->shape()) << " (" << seconds_text(Seconds(Clock::now() - begin).count())
+       << ")\n"
        << std::flush;
 }
 
@@ -216,7 +217,7 @@ void TrainingRun::make_parts() {
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& why : model_.why) out_ << why << "\n";
+  for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
   trainer_ = std::make_unique<train::Trainer>(
       *model_.module, model_.forward, job_loss(model_, job_.own.top), *training_,
       train::TrainOptions{
@@ -412,7 +413,10 @@ void TrainingRun::write_report(const std::optional<Judged>& judged) {
                                            .bytes_received = trained_received_.bytes},
                                           summary_, connection_->channel());
   report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
-  if (judged && is_b()) add_curves(job_.shared.model, *judged, report);
+  if (state_.best_step > 0) {
+    report.best = run::BestEpoch{.epoch = state_.best_step / trainer_->steps_per_epoch(), .step = state_.best_step};
+  }
+  if (judged && is_b()) add_curves(job_.shared.model, *judged, preparation_->classes(), report);
   folder_->write_report(run::report_html(report));
   print_costs(report, out_);
 }
