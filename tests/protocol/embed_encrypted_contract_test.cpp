@@ -156,10 +156,10 @@ class EncryptedTables {
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, key, in, pool);
-      const CryptoTensor* sources[] = {&update.sum(), &update.window(false), &update.window(true)};
+      const std::vector<const CryptoTensor*> sources{&update.sum(), &update.window(false), &update.window(true)};
       for (std::size_t part = 0; part < views.size(); ++part) {
         const IntMatrix& x = (holder == Party::kA ? x_a_ : x_b_)[0];
-        const Integers rows = plain_product(x, TensorLab(key).decrypt(*sources[part]), kDimension);
+        const Integers rows = plain_product(x, TensorLab(key).decrypt(*sources.at(part)), kDimension);
         const auto begin = opened.begin() + static_cast<std::ptrdiff_t>(part * rows.size());
         views[part].seen.insert(views[part].seen.end(), begin, begin + static_cast<std::ptrdiff_t>(rows.size()));
         views[part].secret.insert(views[part].secret.end(), rows.begin(), rows.end());
