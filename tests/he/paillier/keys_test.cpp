@@ -128,6 +128,26 @@ TEST_P(PaillierKeys, HaveTheSizeAndFormThatTheSchemeNeeds) {
   EXPECT_NE(mpz_probab_prime_p(q, 30), 0);
 }
 
+// Exponents as long as p - 1 would make some of the p - 1 powers twice as likely as others.
+TEST_P(PaillierKeys, DrawTheOwnersExponents64BitsLongerThanAFactor) {
+  const SecretVector<std::byte> saved = key().save();
+  const std::size_t half = saved.size() / 8;
+  const auto p = BigInt::from_bytes(ByteView(saved).first(half));
+  const auto q = BigInt::from_bytes(ByteView(saved).subspan(half, half));
+  const Factor factor(p, q, public_key().h(), GetParam().kernels);
+  ASSERT_EQ(factor.powers().exponent_bits(), p.bits() + 64);
+  // And they are used to their last bit.
+  std::vector<Limb> exponent(factor.powers().exponent_limbs(), ~Limb{0});
+  Rows rows(factor.ring(), 1);
+  Limb* const to = rows[0];
+  factor.powers().power({&to, 1}, exponent);
+  const BigInt all_ones = BigInt::power_of_two(p.bits() + 64) - BigInt(1);
+  EXPECT_EQ(factor.ring().read(to), power(public_key().h(), all_ones, p * p));
+}
+
+// Powers of h modulo p^2 give p away.
+static_assert(std::is_same_v<Rows::Storage, AlignedSecret<Limb>>, "rows are cleared when freed");
+
 TEST_P(PaillierKeys, DecryptWhatTheTextbookEncrypts) {
   for (const BigInt& m : plaintexts()) EXPECT_EQ(decrypt(textbook_encryption(m)), m);
 }

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <ostream>
 
+#include "blindfl/app/open_top.h"
 #include "blindfl/app/run.h"
 #include "blindfl/app/work/folder_start.h"
 #include "blindfl/app/work/scores_file.h"
@@ -65,6 +66,7 @@ void TrainingRun::run() {
   const auto begin = Clock::now();
   open_folder();
   read_files();
+  ask_consent();
   try {
     meet_peer();
     if (!resumed_) begin_folder();
@@ -126,6 +128,12 @@ void TrainingRun::read_files() {
   out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
        << " s)\n"
        << std::flush;
+}
+
+// Before the peer is met: B's shape is not known yet, and A need not know it to say no.
+void TrainingRun::ask_consent() {
+  require_consent(job_.own, open_top_facts(job_.shared, preparation_->shape(), std::nullopt));
+  if (const auto warning = seed_warning(job_.own)) out_ << *warning << "\n" << std::flush;
 }
 
 void TrainingRun::meet_peer() {
@@ -196,6 +204,8 @@ void TrainingRun::make_parts() {
   const PartyShape& mine = preparation_->shape();
   theirs_ = exchange_shapes(session, mine);
   out_ << "the peer has " << words_of(theirs_) << "\n";
+  const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
+  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
   const job::Training& training = job_.shared.training;
   const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
@@ -388,11 +398,10 @@ void TrainingRun::write_summary(run::RunState state) {
 void TrainingRun::write_report(const std::optional<Judged>& judged) {
   run::RunReport report = training_report({.job = job_,
                                            .party = party_,
-                                           .layers = *layers_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
                                            .rows = alignment_.train.size(),
-                                           .why = model_.why,
+                                           .model = model_,
                                            .steps = steps_here_,
                                            .setup_seconds = setup_seconds_,
                                            .training_seconds = training_seconds_,

@@ -31,6 +31,7 @@ class TrainingRun {
  private:
   void open_folder();
   void read_files();
+  void ask_consent();
   void meet_peer();
   void begin_folder();
   void take_rows();
