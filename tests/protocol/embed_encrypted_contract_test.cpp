@@ -142,8 +142,9 @@ class EncryptedTables {
     const EncryptedUpdateParams params = update(holder);
     const ReplyLayout layout = params.reply(kBatch);
     const SecretKey& key = key_of(peer_of(holder));
-    // 2^40 for each value that is opened in a run.
-    const std::size_t opened_in_a_run = spec_.sgd.steps * kBatch * kDimension * params.parts();
+    // 2^40 for each value that is opened in a run of twice as many passes as steps, and as many for each of the eight
+    // products of a layer with two fields.
+    const std::size_t opened_in_a_run = 2 * spec_.sgd.steps * kBatch * kDimension * params.parts() * 8;
     const BigInt margin = BigInt(static_cast<std::int64_t>(opened_in_a_run)) * BigInt::power_of_two(40);
     std::vector<MaskedView> views;
     for (std::size_t part = 0; part < params.parts(); ++part) {
