@@ -47,7 +47,7 @@ EmbedMatMulSpec make_spec(double momentum) {
   spec.out = 2;
   spec.batch = kBatch;
   spec.derivative = {.scale = 32, .largest = 4.0, .clip = false};
-  spec.sgd = {.learning_rate = kRate, .momentum = momentum, .steps = 50};
+  spec.sgd = {.learning_rate = kRate, .momentum = momentum, .steps = 50, .passes_per_step = 2};
   return spec;
 }
 

@@ -39,7 +39,7 @@ MatMulSpec make_spec(double momentum) {
   MatMulSpec spec = small_spec(kInA, 6, kOut, kBatch);
   spec.derivative = {.scale = 32, .largest = 4.0, .clip = false};
   spec.update = Update::kEncrypted;
-  spec.sgd = {.learning_rate = 0.1, .momentum = momentum, .steps = 50};
+  spec.sgd = {.learning_rate = 0.1, .momentum = momentum, .steps = 50, .passes_per_step = 2};
   return spec;
 }
 
