@@ -171,7 +171,7 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   EXPECT_EQ(all.bytes_to_b_per_epoch, all.per_step.bytes_to_b * 10);
   EXPECT_EQ(all.bytes_to_a, all.setup.bytes_to_a + all.bytes_to_a_per_epoch * 10);
   EXPECT_EQ(all.memory_a, cost.memory_a + std::uint64_t{412} * 64 * 16 * 2);
-  EXPECT_EQ(all.layers.front().why, plan.why);
+  EXPECT_EQ(table_text(all.layers.front().rows, kLink), table_text(plan.rows, kLink));
 }
 
 TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
@@ -229,17 +229,53 @@ TEST(Estimate, LinkChangesTheTimeAndNotTheChoice) {
 
 TEST(Estimate, IsWrittenForAScreen) {
   JobEstimate all = estimate(shared_of(ModelKind::kLr), numeric_shape(300), numeric_shape(40), 100000, kLink);
+  EXPECT_EQ(all.layers.front().words, "A's 300 features: exchanged over lattice; B's 40 features: over lattice");
   const std::string text = estimate_text(all);
-  EXPECT_THAT(text, HasSubstr("layer 'source': A's features exchanged over lattice; B's features over lattice\n"
-                              "  A's 300 features, exchanged over lattice, take "));
-  EXPECT_THAT(text, HasSubstr("\nsteps               7820: 10 epochs of 782\n"
-                              "link                1000 Mbit/s, 1 ms there and back\n"
+  EXPECT_THAT(text, ::testing::StartsWith("layer   features          way "));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex(
+                  "\nsource  A's 300 features  exchanged over lattice +[0-9.]+ ms +[0-9.]+ MB  chosen\n +exchanged "
+                  "over paillier "));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\n +B's 40 features   over lattice "));
+  EXPECT_THAT(text, HasSubstr("\nsteps               7,820: 10 epochs of 782\n"
+                              "link                1 Gbit/s, 1 ms there and back\n"
                               "machine             as the schemes expect, not measured\n"));
   EXPECT_THAT(text, HasSubstr("from B to A"));
+  EXPECT_THAT(text, Not(HasSubstr("e+")));
   all.seconds = 7500;
   all.speed.factors = {{"lattice", 1.25}, {"paillier", 5.5}};
   EXPECT_THAT(estimate_text(all), AllOf(HasSubstr(" 2 h 05 min\n"), HasSubstr("lattice takes 1.2 times"),
                                         HasSubstr("paillier takes 5.5 times what it expects (measured)")));
+}
+
+// Bank marketing: 45,211 rows, nine categorical columns and seven numeric ones, divided between the parties.
+TEST(OneHot, IsSaidToBeCheaperWhereItIs) {
+  PartyShape a = numeric_shape(3);
+  a.fields = parse_fields("13,4,5,3,3,3", "fields");
+  PartyShape b = numeric_shape(4);
+  b.fields = parse_fields("4,13,5", "fields");
+  const job::Shared shared = shared_of(ModelKind::kWdl);
+  const JobEstimate embedded = estimate(shared, a, b, 45211, kLink);
+  const auto one_hot = cheaper_one_hot(shared, a, b, 45211, kLink);
+  ASSERT_TRUE(one_hot.has_value());
+  EXPECT_EQ(one_hot->kind, ModelKind::kMlp) << "the nearest to embeddings";
+  EXPECT_LT(one_hot->estimate.seconds * 1.5, embedded.seconds);
+  EXPECT_LT(one_hot->estimate.bytes_to_a + one_hot->estimate.bytes_to_b, embedded.bytes_to_a + embedded.bytes_to_b);
+  const std::string line = one_hot_text(embedded, *one_hot);
+  EXPECT_EQ(std::ranges::count(line, '\n'), 1) << "one line";
+  EXPECT_THAT(line, ::testing::MatchesRegex("One-hot columns \\(one_hot: true, model.kind: mlp\\) would take about "
+                                            "[0-9.]+ GB and .* s in place of [0-9.]+ GB and .*\n"));
+}
+
+TEST(OneHot, IsNotMentionedForOtherModelsNorWhereItIsNoCheaper) {
+  EXPECT_FALSE(cheaper_one_hot(shared_of(ModelKind::kMlp), numeric_shape(30), numeric_shape(3), 1000, kLink));
+  PartyShape large = numeric_shape(1);
+  large.fields = parse_fields("5000000,5000000:20", "fields");
+  const job::Shared shared = shared_of(ModelKind::kDlrm);
+  const auto one_hot = cheaper_one_hot(shared, large, large, 1000, kLink);
+  if (one_hot) {
+    EXPECT_LT(one_hot->estimate.seconds * 1.5, estimate(shared, large, large, 1000, kLink).seconds);
+  }
 }
 
 TEST(Estimate, SaysHowMuchTheRunHides) {
@@ -309,9 +345,21 @@ class Plan : public ::testing::Test {
 TEST_F(Plan, TellsWhatAJobTakes) {
   const Result result = call({"--features", "500000", "--nonzeros", "7", "--peer-features", "62", "--rows", "1280"});
   EXPECT_EQ(result.code, kDone) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("A's features updated under encryption with paillier"));
+  EXPECT_THAT(result.out, HasSubstr("encrypted updates over paillier"));
   EXPECT_THAT(result.out, HasSubstr("100: 10 epochs of 10\n"));
   EXPECT_THAT(result.out, HasSubstr("in all"));
+}
+
+TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
+  const std::vector<std::string> shape{"--features", "11", "--peer-features", "22", "--rows", "100"};
+  EXPECT_THAT(call(shape).out,
+              HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) does not "
+                        "apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
+                        "10 epochs. private.accept is nothing: `train` will refuse to start.\n"));
+  std::vector<std::string> accepted = shape;
+  accepted.insert(accepted.end(), {"--set", "private.accept=open_top"});
+  EXPECT_THAT(call(accepted).out, HasSubstr("private.accept is open_top.\n"));
+  EXPECT_THAT(call(shape, "b").out, Not(HasSubstr("Open top")));
 }
 
 TEST_F(Plan, PutsTheShapesWhereThePartyIs) {

@@ -83,6 +83,7 @@ Options common_options(const job::Shared& shared, const JobLayers& layers, const
   options.name = name;
   options.derivative = job::fixed_point_of(shared.training.derivative);
   options.output_scale = shared.model.output_scale;
+  options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
   options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
   options.sgd = layers.sgd;
   options.run = layers.run;
@@ -184,6 +185,11 @@ std::string session_name(std::string_view scheme) {
 
 protocol::Link job_link(const job::Scheme& scheme) {
   return {.bits_per_second = scheme.line_speed * 1e6, .round_trip = scheme.round_trip * 1e-3};
+}
+
+SourceWidths source_widths(const job::Model& model) {
+  return {.numeric = numeric_source(model, outputs_of(model)).out,
+          .categories = has_embeddings(model.kind) ? category_source(model).out : 0};
 }
 
 std::size_t training_rows(const job::Training& training, std::size_t rows) {

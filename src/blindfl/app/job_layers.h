@@ -54,6 +54,13 @@ struct JobLayers {
   protocol::RunLength run{};
 };
 
+/// How many values of a row each source layer of a model opens to B.
+struct SourceWidths {
+  std::size_t numeric = 0;
+  std::size_t categories = 0;  ///< 0: the model embeds none
+};
+[[nodiscard]] SourceWidths source_widths(const job::Model& model);
+
 /// How many of `rows` rows are trained on: all but the validation share, at least one.
 [[nodiscard]] std::size_t training_rows(const job::Training& training, std::size_t rows);
 

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/number_text.h"
+
 namespace blindfl::net {
 
 namespace {
@@ -48,8 +50,8 @@ std::string_view state(const LedgerFile& ledger) {
 
 std::string chain_line(std::string_view direction, const LedgerChain& chain) {
   std::ostringstream line;
-  line << "  " << std::left << std::setw(kCountWidth) << direction << chain.hash << "  after " << chain.traffic.messages
-       << " messages\n";
+  line << "  " << std::left << std::setw(kCountWidth) << direction << chain.hash << "  after "
+       << plainly_counted(chain.traffic.messages, "message") << "\n";
   return line.str();
 }
 

@@ -56,7 +56,7 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   const auto gradient = scheme.plan(params.weight_gradient(batch));
   const auto derivative = scheme.plan(params.embedding_derivative(batch));
   LayerCost cost;
-  // Pieces of embeddings are as good as random: none of their limbs is 0. Nor is a derivative.
+  // Shares of embeddings are as good as random: none of their limbs is 0. Nor is a derivative.
   for (const Party party : {Party::kA, Party::kB}) {
     cost.step += cost_of_product(*embedding, party, all_of(embedding->spec()));
   }

@@ -13,7 +13,7 @@
 // W = [W_A ; W_B], and everything is shared between the parties: each field's table (embedding_table.h), the embeddings
 // E = L_A + L_B, the weights W = R_A + R_B, and all their gradients. docs/protocols.md, "Embed-MatMul".
 //
-//   forward    lookups give the pieces L_A at A, L_B at B.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
+//   forward    lookups give the shares L_A at A, L_B at B.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
 //              the outer terms are local, the inner ones are products, each way one.
 //   backward   dW^T = dZ^T L_A + dZ^T L_B,  dE = dZ R_A^T + dZ R_B^T:  B has dZ, so A sends [[L_A]]_A and [[R_A^T]]_A.
 //              dQ = X^T dE by each table.
@@ -23,7 +23,7 @@ namespace blindfl::protocol {
 /// What a forward pass leaves for the backward pass, at one party.
 struct EmbedPass {
   std::vector<IntMatrix> categories;  ///< this party's, field by field
-  ShareMatrix embeddings;             ///< this party's piece of E
+  ShareMatrix embeddings;             ///< this party's share of E
 };
 
 /// This party's shares of the gradients, at the layer's gradient scale: those of the mean loss over the real rows,
@@ -36,7 +36,7 @@ struct EmbedGradients {
 /// One party's half of an Embed-MatMul source layer. Both parties make the same calls at the same time.
 class EmbedMatMul {
  public:
-  /// Draws this party's initial pieces. `session` must outlive the layer. Exchanges public keys at once if a table is
+  /// Draws this party's initial shares. `session` must outlive the layer. Exchanges public keys at once if a table is
   /// updated under encryption by another scheme than the session's default.
   /// Throws InvalidArgument as EmbedMatMulParams and Scheme::plan do, ConfigError if the session has no scheme of a
   /// name in `spec`, before anything is sent.
@@ -62,7 +62,7 @@ class EmbedMatMul {
 
   /// What saved state must fit: settings, party, and the keys that tables are encrypted under.
   [[nodiscard]] Settings state_settings() const;
-  /// Writes all of this party's state: its pieces of weights and tables, encrypted tables.
+  /// Writes all of this party's state: its shares of weights and tables, encrypted tables.
   /// Throws InvalidArgument between a backward pass and its step if a table is updated under encryption.
   void save(ByteSink& out) const;
   /// As `MatMul::load`.
@@ -106,7 +106,7 @@ class EmbedMatMul {
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
   std::shared_ptr<Weight> weight_;
   std::map<Product, Plans> plans_;
-  // Of my piece of W, and of the peer's: as they are, and at A, respectively from A, transposed.
+  // Of my share of W, and of the peer's: as they are, and at A, respectively from A, transposed.
   SentOperand sent_;
   ReceivedOperand received_;
   SentOperand sent_transposed_;

@@ -49,9 +49,7 @@ void EmbedMatMulParams::check_ranges() const {
                                spec_.gradient_scale <= spec_.derivative.scale + spec_.weight_scale &&
                                spec_.embedding_scale > 0 && spec_.embedding_scale < kShareScale - 1,
                            where(), ": a scale is out of range");
-  require<InvalidArgument>(spec_.output_scale >= 0 && spec_.output_scale <= product_scale(), where(),
-                           ": Z cannot be opened at ", spec_.output_scale, " fractional bits, it has ",
-                           product_scale());
+  check_output_scale(spec_.output_scale, product_scale(), spec_.fine_outputs_reveal_features, where());
   require<InvalidArgument>(positive(spec_.largest_weight) && positive(spec_.largest_embedding), where(),
                            ": the largest weight and the largest embedding must be positive and at most 2^20");
   require<InvalidArgument>(std::isfinite(spec_.initial_deviation) && spec_.initial_deviation >= 0 &&

@@ -36,6 +36,8 @@ struct EmbedMatMulSpec {
   int embedding_scale = 20;         ///< of the looked-up embeddings that are multiplied with the weights
   int gradient_scale = 28;
   int output_scale = 16;  ///< Z is opened at this many fractional bits and no more
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 * inputs), as torch's Linear has it.
   double initial_deviation = 0.0;
   double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it
@@ -72,7 +74,7 @@ class EmbedMatMulParams {
 
   /// Of a field's table, so that looking up in it gives shares at `kShareScale`.
   [[nodiscard]] static int table_scale(const EmbedField& field) { return kShareScale - field.field.scale(); }
-  /// No piece of E exceeds 2^piece_bits in magnitude.
+  /// No share of E exceeds 2^piece_bits in magnitude.
   [[nodiscard]] int piece_bits() const { return 127 - (kShareScale - spec_.embedding_scale); }
   /// Scale of Z before it is rounded.
   [[nodiscard]] int product_scale() const { return spec_.embedding_scale + spec_.weight_scale; }
@@ -102,7 +104,7 @@ class EmbedMatMulParams {
   /// For a field's table that is updated under encryption.
   [[nodiscard]] EncryptedUpdateSpec encrypted_update(const EmbedField& field) const;
 
-  /// The cut of pieces of E that makes the least traffic under a scheme.
+  /// The cut of shares of E that makes the least traffic under a scheme.
   [[nodiscard]] Limbs choose_limbs(const he::Scheme& scheme) const;
 
  private:

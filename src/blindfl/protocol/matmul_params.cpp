@@ -30,8 +30,7 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
                                spec.gradient_scale >= 0 && spec.gradient_scale <= FixedPoint::kMaxScale,
                            where(), ": weights and gradients take between 0 and ", FixedPoint::kMaxScale,
                            " fractional bits");
-  require<InvalidArgument>(spec.output_scale >= 0 && spec.output_scale <= product_scale_, where(),
-                           ": Z cannot be opened at ", spec.output_scale, " fractional bits, it has ", product_scale_);
+  check_output_scale(spec.output_scale, product_scale_, spec.fine_outputs_reveal_features, where());
   require<InvalidArgument>(
       std::isfinite(spec.largest_weight) && spec.largest_weight > 0 && spec.largest_weight <= 0x1p40, where(),
       ": the largest weight must be positive and at most 2^40");

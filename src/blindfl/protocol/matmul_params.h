@@ -14,7 +14,7 @@ namespace blindfl::protocol {
 
 /// How A's weights learn.
 enum class Update {
-  kExchanged,  ///< gradients travel as shares, and both parties update their pieces: the paper's way
+  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
   kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
 };
 
@@ -33,6 +33,8 @@ struct MatMulSpec {
   double largest_weight = 1024.0;  ///< assumed of trained weights; it sizes what must not overflow
   int gradient_scale = 32;         ///< of gradients and momentum
   int output_scale = 16;           ///< Z is opened at this many fractional bits and no more
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 (in_a + in_b)), as torch's Linear has it.
   double initial_deviation = 0.0;
   /// Names of the session's schemes that carry the products with A's and with B's features, forward and backward;

@@ -18,6 +18,7 @@ MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptio
   spec.derivative = options.derivative;
   spec.largest_weight = options.largest_weight;
   spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
   spec.initial_deviation = options.initial_deviation;
   spec.nonzeros_a = shape.nonzeros_a;
   spec.nonzeros_b = shape.nonzeros_b;
@@ -59,6 +60,7 @@ EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const Embed
   spec.largest_weight = options.largest_weight;
   spec.largest_embedding = options.largest_embedding;
   spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
   spec.initial_deviation = options.initial_deviation;
   spec.table_deviation = options.table_deviation;
   spec.scheme = options.scheme;

@@ -31,6 +31,8 @@ struct MatMulOptions {
   FixedPointSpec derivative = MatMulSpec{}.derivative;
   double largest_weight = MatMulSpec{}.largest_weight;
   int output_scale = MatMulSpec{}.output_scale;
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
   /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
   /// on the number of features; `sgd` must then be what the optimizer gets, with the number of steps.
@@ -61,6 +63,8 @@ struct EmbedMatMulOptions {
   double largest_weight = EmbedMatMulSpec{}.largest_weight;
   double largest_embedding = EmbedMatMulSpec{}.largest_embedding;
   int output_scale = EmbedMatMulSpec{}.output_scale;
+  /// Allows an output_scale above 20: see MatMulOptions.
+  bool fine_outputs_reveal_features = false;
   double initial_deviation = 0.0;  ///< of the weights; 0: as torch's Linear
   double table_deviation = EmbedMatMulSpec{}.table_deviation;
   /// How tables learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend on

@@ -4,22 +4,13 @@
 #include <iomanip>
 #include <sstream>
 
+#include "blindfl/base/number_text.h"
+
 namespace blindfl::train {
 
 namespace {
 
 using Seconds = std::chrono::duration<double>;
-
-std::string time_text(double seconds) {
-  std::ostringstream text;
-  const auto whole = static_cast<long>(std::lround(seconds));
-  if (whole >= 60) {
-    text << whole / 60 << " min " << whole % 60 << " s";
-  } else {
-    text << whole << " s";
-  }
-  return text.str();
-}
 
 }  // namespace
 
@@ -47,10 +38,9 @@ void Progress::show(const StepReport& report) {
   if (loss_count_ > 0) line << "  loss " << std::setprecision(4) << loss_sum_ / static_cast<double>(loss_count_);
   line << "  " << std::setprecision(0) << static_cast<double>(rows_) / std::max(seconds, 1e-9) << " rows/s";
   if (bytes_) {
-    line << "  " << std::setprecision(1) << static_cast<double>(*bytes_ - *first_bytes_) / std::max(seconds, 1e-9) / 1e6
-         << " MB/s";
+    line << "  " << bytes_text(static_cast<double>(*bytes_ - *first_bytes_) / std::max(seconds, 1e-9)) << "/s";
   }
-  if (report.step < report.steps) line << "  " << time_text(seconds * left) << " left";
+  if (report.step < report.steps) line << "  " << seconds_text(std::round(seconds * left)) << " left";
 
   if (terminal_) {
     // Back to the start of the line, and clear what a longer one may have left.

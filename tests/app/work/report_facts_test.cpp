@@ -22,12 +22,10 @@ run::RunReport report_of(const job::Shared& shared, Party party, std::size_t fea
   job::Job job;
   job.shared = shared;
   const PartyShape shape = binary_shape(features);
-  const JobLayers layers = job_layers(shared, shape, shape, rows);
-  const std::vector<std::string> why;
+  const JobModel model;
   const auto channels = net::make_memory_channels();
-  return training_report(
-      {.job = job, .party = party, .layers = layers, .mine = shape, .theirs = shape, .rows = rows, .why = why}, {},
-      *channels.first);
+  return training_report({.job = job, .party = party, .mine = shape, .theirs = shape, .rows = rows, .model = model}, {},
+                         *channels.first);
 }
 
 std::string fact(const run::RunReport& report, const std::string& name) {

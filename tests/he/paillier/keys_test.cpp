@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "blindfl/base/error.h"
@@ -182,6 +183,24 @@ TEST_P(PaillierKeys, EncryptTheSameDifferentlyEachTime) {
     // All in the group that h generates: or products would tell of how they were made.
     EXPECT_EQ(mpz_jacobi(c % n(), n()), 1);
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(c, ring().read(rows[j]));
+  }
+}
+
+// What re-randomises a reply must be long enough for eyes that know the factors of n, and no bit of it may be wasted.
+TEST_P(PaillierKeys, ReRandomiseWithExponents128BitsLongerThanTheModulus) {
+  constexpr std::size_t kCount = 3;
+  std::array<std::byte, KeyStream::kKeyBytes> seed{};
+  random_.fill(seed);
+  Random drawn = Random::derived(seed, {});
+  Random again = Random::derived(seed, {});
+  Rows rows(ring(), kCount);
+  std::vector<Limb*> pointers;
+  for (std::size_t i = 0; i < kCount; ++i) pointers.push_back(rows[i]);
+  public_key().encrypt_zero(pointers, drawn);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    std::vector<std::byte> exponent((static_cast<std::size_t>(GetParam().key_bits) + 128) / 8);
+    again.fill(exponent);
+    EXPECT_EQ(ring().read(rows[i]), power(public_key().h(), BigInt::from_bytes(exponent), n2())) << i;
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "blindfl/app/suggestion.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::app::init {
@@ -201,7 +202,7 @@ job::Data data_of(const PartyDraft& draft, job::ModelKind model, const std::file
 void describe(const PartyDraft& draft, job::ModelKind model, std::ostream& out) {
   const Sample& sample = draft.sample;
   out << (draft.is_a() ? "A: " : "B: ") << draft.data.string() << ", " << (sample.whole ? "all " : "the first ")
-      << sample.rows << " rows looked at\n";
+      << plainly_counted(sample.rows, "row") << " looked at\n";
   if (sample.sparse) {
     describe_sparse(sample, out);
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "blindfl/app/init/one_hot_hint.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::init {
@@ -129,6 +130,7 @@ job::Shared draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
           << ". A learns this bound; labels divided by a constant train better.\n";
     }
   }
+  out << one_hot_hint(drafts, shared);
   shared.alignment.mode = choose_alignment(drafts, arguments, questions);
   return shared;
 }

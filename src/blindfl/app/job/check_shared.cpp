@@ -3,6 +3,7 @@
 
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/output.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::app::job {
@@ -21,6 +22,10 @@ void check_model(const Model& model, const Given& given) {
   check(model.kind != ModelKind::kLr || model.class_count() == 2, given, key, "lr has two classes; take mlr for more");
   check(is_classifier(model.kind) || !model.classes.has_value(), given, key, kind,
         " predicts a number, and has no classes; leave it out");
+  check(model.output_scale <= protocol::kFinestOutputScale || model.fine_outputs_reveal_features, given,
+        "shared.model.output_scale", "outputs at ", model.output_scale,
+        " fractional bits give A's features away to B by lattice reduction; take ", protocol::kFinestOutputScale,
+        " at most, or set fine_outputs_reveal_features beside it if A's features are no secret");
 }
 
 void check_schedule(const Training& training, const Given& given) {

@@ -106,9 +106,15 @@ Entries entries_of(Model& model) {
            "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true})
       .add("output_scale", model.output_scale,
-           "B sees the source layers' outputs with this many fractional bits and no more", {.lowest = 0, .highest = 60})
+           "B sees the source layers' outputs with this many fractional bits and no more; above 20 only with "
+           "fine_outputs_reveal_features",
+           {.lowest = 0, .highest = 60})
+      .add("fine_outputs_reveal_features", model.fine_outputs_reveal_features,
+           "allows an output_scale above 20, which gives A's features away: at full precision they follow from the "
+           "outputs by lattice reduction")
       .add("initial_deviation", model.initial_deviation,
-           "deviation of the source layers' initial weights; larger ones hide more of A's contribution from B",
+           "standard deviation of the source layers' initial weights. It does not protect A's features: B recovers "
+           "those that are 0 or 1 whatever it is (private.accept)",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true, .otherwise = "as torch's Linear"});
 }
 
@@ -142,7 +148,7 @@ Entries entries_of(Training& training) {
   return Entries()
       .add("epochs", training.epochs, "passes over the training rows",
            {.lowest = 1, .highest = 1e6, .synonyms = {"num_epochs", "max_epochs"}})
-      .add("batch", training.batch, "rows of a mini-batch",
+      .add("batch", training.batch, "batch size: rows of a mini-batch",
            {.lowest = 1, .highest = 1e6, .synonyms = {"batch_size", "minibatch"}})
       .add("learning_rate", training.learning_rate, "learning rate of SGD, from the first step on",
            {.lowest = 0, .highest = kMostRate, .synonyms = {"lr", "eta", "step_size"}})

@@ -42,6 +42,7 @@ struct Model {
   Dlrm dlrm{};
   double largest_weight = 1024.0;
   int output_scale = 16;
+  bool fine_outputs_reveal_features = false;
   std::optional<double> initial_deviation{};
 
   /// Classes that a classifier tells apart.

@@ -22,7 +22,7 @@ Position position_of(const YAML::Mark& mark) {
   return mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1};
 }
 
-/// Makes nodes of what yaml-cpp reads, and stops it where it should not go on.
+/// Makes nodes of what yaml-cpp reads, and stops it where it should not continue.
 class Builder final : public YAML::EventHandler {
  public:
   Builder(std::string_view text, std::string_view source) : text_(text), source_(source) {}
@@ -142,8 +142,8 @@ class Builder final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// What yaml-cpp says, in words for somebody who wrote a job file. It may quote the file, so only what is known goes
-/// on.
+/// What yaml-cpp says, in words for somebody who wrote a job file. It may quote the file, so only what is known is
+/// passed on.
 std::string_view in_words(std::string_view message) {
   using namespace YAML::ErrorMsg;
   const std::pair<std::string_view, std::string_view> words[] = {

@@ -8,6 +8,7 @@
 #include <unordered_map>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 
 namespace blindfl::app {
 
@@ -116,7 +117,7 @@ protocol::Alignment align_rows(protocol::Session& session, const job::Shared& sh
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
-  out << "aligned: " << alignment.size() << " rows\n" << std::flush;
+  out << "aligned: " << plainly_counted(alignment.size(), "row") << "\n" << std::flush;
   return alignment;
 }
 

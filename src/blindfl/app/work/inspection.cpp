@@ -5,8 +5,8 @@
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/work/run_files.h"
-#include "blindfl/app/work/training_report.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::app {
@@ -14,7 +14,6 @@ namespace blindfl::app {
 namespace {
 
 namespace fs = std::filesystem;
-using Unit = run::CostComparison::Unit;
 
 std::ostream& line(std::ostream& out, std::string_view name) {
   return out << std::left << std::setw(16) << name;
@@ -24,10 +23,10 @@ void print_summary(const fs::path& folder, std::ostream& out) {
   const run::RunSummary summary = run::read_summary(folder);
   line(out, "run") << summary.run << " of party " << name_of(summary.party) << "\n";
   line(out, "state") << run::name_of(summary.state) << " after step " << summary.steps << ", "
-                     << amount_text(summary.seconds, Unit::kSeconds) << " of work\n";
+                     << seconds_text(summary.seconds) << " of work\n";
   line(out, "release") << summary.release << "\n";
-  line(out, "traffic") << amount_text(static_cast<double>(summary.sent.bytes), Unit::kBytes) << " sent, "
-                       << amount_text(static_cast<double>(summary.received.bytes), Unit::kBytes) << " received\n";
+  line(out, "traffic") << bytes_text(static_cast<double>(summary.sent.bytes)) << " sent, "
+                       << bytes_text(static_cast<double>(summary.received.bytes)) << " received\n";
   for (const run::Measure& result : summary.results) line(out, result.name) << result.value << "\n";
 }
 
@@ -43,7 +42,7 @@ void print_shape(std::ostream& out, std::string_view name, const PartyShape& sha
   if (shape.nonzeros > 0) out << ", at most " << shape.nonzeros << " of a row not 0";
   out << "\n";
   for (const CategoryField& field : shape.fields) {
-    line(out, "") << field.name << ": " << field.categories << " categories";
+    line(out, "") << field.name << ": " << plainly_counted(field.categories, "category", "categories");
     if (field.most > 1) out << ", up to " << field.most << " in a row";
     out << "\n";
   }
@@ -53,7 +52,7 @@ void print_model(const fs::path& folder, std::ostream& out) {
   const ModelFacts facts = load_model_facts(folder);
   line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
                      << name_of(facts.party) << ", run " << facts.run << ", step " << facts.step << "\n";
-  line(out, "trained on") << facts.rows << " rows\n";
+  line(out, "trained on") << plainly_counted(facts.rows, "row") << "\n";
   print_shape(out, "A's features", facts.shape_a);
   print_shape(out, "B's features", facts.shape_b);
   const JobEstimate layers =

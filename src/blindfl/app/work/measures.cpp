@@ -49,6 +49,27 @@ std::optional<double> value_of(Metric metric, const Judged& judged) {
   fail<InvalidArgument>("there is no such metric");
 }
 
+/// The class that a row is taken for: the first of those with the highest probability.
+std::size_t predicted_class(const Judged& judged, std::size_t row) {
+  if (judged.columns == 1) return judged.predictions[row] > kThreshold ? 1 : 0;
+  const auto first = judged.predictions.begin() + static_cast<std::ptrdiff_t>(row * judged.columns);
+  const auto end = first + static_cast<std::ptrdiff_t>(judged.columns);
+  return static_cast<std::size_t>(std::max_element(first, end) - first);
+}
+
+run::ClassCounts counts_of(const Judged& judged, const std::vector<std::string>& names) {
+  const std::size_t classes = std::max<std::size_t>(judged.columns, 2);
+  run::ClassCounts counts;
+  for (std::size_t i = 0; i < classes; ++i) counts.names.push_back(i < names.size() ? names[i] : std::to_string(i));
+  counts.counts.assign(classes * classes, 0);
+  for (std::size_t row = 0; row < judged.labels.size(); ++row) {
+    const auto actual = static_cast<std::size_t>(std::lround(judged.labels[row]));
+    require<InvalidArgument>(actual < classes, "a label is none of the ", classes, " classes");
+    ++counts.counts[actual * classes + predicted_class(judged, row)];
+  }
+  return counts;
+}
+
 }  // namespace
 
 Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels) {
@@ -94,10 +115,22 @@ bool larger_is_better(Metric metric) {
   return metric == Metric::kAuc || metric == Metric::kKs || metric == Metric::kAccuracy || metric == Metric::kF1;
 }
 
-void add_curves(const job::Model& model, const Judged& judged, run::RunReport& report) {
-  if (family_of(model) != nn::Family::kLogistic || !has_both_classes(judged.labels)) return;
-  report.roc = run::roc_curve(judged.predictions, judged.labels, kRocPoints);
-  report.calibration = run::calibration(judged.predictions, judged.labels, kCalibrationBins);
+void add_curves(const job::Model& model, const Judged& judged, const std::vector<std::string>& classes,
+                run::RunReport& report) {
+  switch (family_of(model)) {
+    case nn::Family::kLogistic:
+      if (has_both_classes(judged.labels)) {
+        report.roc = run::roc_curve(judged.predictions, judged.labels, kRocPoints);
+        report.calibration = run::calibration(judged.predictions, judged.labels, kCalibrationBins);
+      }
+      [[fallthrough]];
+    case nn::Family::kMultinomial:
+      report.classes = counts_of(judged, classes);
+      return;
+    case nn::Family::kLinear:
+    case nn::Family::kPoisson:
+      report.regression = {.predicted = judged.predictions, .actual = judged.labels};
+  }
 }
 
 }  // namespace blindfl::app

@@ -29,7 +29,9 @@ struct Judged {
 /// Whether a larger value is a better one.
 [[nodiscard]] bool larger_is_better(job::Metric metric);
 
-/// ROC and calibration, for two classes that both occur.
-void add_curves(const job::Model& model, const Judged& judged, run::RunReport& report);
+/// What quality is drawn from: the confusion matrix of a classifier, ROC and calibration for two classes that both
+/// occur, predictions and what they should be of a regression. `classes` are their names, in order.
+void add_curves(const job::Model& model, const Judged& judged, const std::vector<std::string>& classes,
+                run::RunReport& report);
 
 }  // namespace blindfl::app

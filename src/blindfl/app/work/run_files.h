@@ -21,7 +21,7 @@
 //   preparation.bin   how this party's columns become features
 //   alignment.bin     this party's rows in the common order
 //   keys.bin          secret keys of what the peer holds encrypted; only with updates under encryption
-//   checkpoints/      all that training needs to go on
+//   checkpoints/      all that training needs to resume
 //   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs
 
 namespace blindfl::app {
@@ -45,8 +45,8 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
                                             nn::FederatedOptimizer& optimizer);
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
-/// Removes checkpoints of later steps than `step`, which both parties go on after. The peer has other pieces for those
-/// steps than it will have when it gets there again, and pieces of two attempts do not fit together.
+/// Removes checkpoints of later steps than `step`, which both parties resume after. The peer has other shares for those
+/// steps than it will have when it gets there again, and shares of two attempts do not fit together.
 void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step);
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation);
@@ -78,7 +78,7 @@ void save_alignment(const std::filesystem::path& folder, const SavedAlignment& a
 [[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
                                             const std::optional<MarkedFile>& test);
 
-/// What a model in use needs to know, besides its pieces.
+/// What a model in use needs to know, besides its shares.
 struct ModelFacts {
   std::string run;  ///< the name that both parties know its run by
   Party party{};
@@ -94,7 +94,7 @@ struct ModelFacts {
 
 void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
                 const JobModel& model);
-/// Only the facts, for building the model before its pieces are loaded.
+/// Only the facts, for building the model before its shares are loaded.
 [[nodiscard]] ModelFacts load_model_facts(const std::filesystem::path& folder);
 /// Fills a model that was built from the facts, and returns the secret of its masks.
 [[nodiscard]] protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model);

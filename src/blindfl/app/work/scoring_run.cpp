@@ -5,12 +5,14 @@
 #include <iomanip>
 #include <ostream>
 
+#include "blindfl/app/open_top.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -42,7 +44,10 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   if (scores_path) require_place(*scores_path, "--scores");
   const ModelFacts facts = load_model_facts(folder);
   require<ConfigError>(facts.party == party, folder.string(),
-                       ": holds the other party's pieces of the model; check private.party and private.run.folder");
+                       ": holds the other party's shares of the model; check private.party and private.run.folder");
+  const run::ModelFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
+  require_consent(job_.own, seen, Opens::kScoredRows);
+  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   // The model is what it was trained as. How rows are found may be another way now.
   job::Job job = job_;
   job.shared = facts.shared;
@@ -52,7 +57,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
+  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n" << std::flush;
 
   JobSession connection(job,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
@@ -70,7 +75,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   connection.finish();
 
   if (!is_b) {
-    out_ << "scored " << aligned.rows() << " rows; the scores are B's alone\n";
+    out_ << "scored " << plainly_counted(aligned.rows(), "row") << "; the scores are B's alone\n";
     return;
   }
   if (use == Use::kEvaluate) {

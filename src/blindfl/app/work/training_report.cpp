@@ -4,10 +4,11 @@
 #include <iomanip>
 #include <map>
 #include <ostream>
-#include <sstream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
@@ -39,17 +40,33 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
-      {"rows", std::to_string(facts.rows)},
-      {"batch", std::to_string(shared.training.batch)},
-      {"epochs", std::to_string(shared.training.epochs)},
+      {"rows", count_text(facts.rows)},
+      {"batch size", count_text(shared.training.batch)},
+      {"epochs", count_text(shared.training.epochs)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
       {"momentum", job::number_text(shared.training.momentum)},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   all.push_back({"security", security_text(expected.schemes)});
   all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
-  for (const std::string& why : facts.why) all.push_back({"planner", why});
   return all;
+}
+
+/// On the line that the job names, as the planner counts.
+std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
+  const protocol::Link link = job_link(facts.job.shared.scheme);
+  std::vector<run::PlanFact> plan;
+  plan.reserve(facts.model.plan.size());
+  for (const protocol::PlanRow& row : facts.model.plan) {
+    plan.push_back({.layer = row.layer,
+                    .features = part_in_words(row),
+                    .way = way_in_words(row),
+                    .seconds = row.step.seconds(link),
+                    .bytes = static_cast<double>(row.step.bytes()),
+                    .chosen = row.chosen,
+                    .refused = row.refused});
+  }
+  return plan;
 }
 
 /// For the steps that this process took, on the line that the job names.
@@ -64,6 +81,10 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobE
           {"a step", step.seconds(expected.link), facts.training_seconds / steps, Unit::kSeconds},
           {"sent in a step", sent, static_cast<double>(facts.bytes_sent) / steps, Unit::kBytes},
           {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
+}
+
+std::string amount_text(double value, Unit unit) {
+  return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
 }
 
 run::Matching matching_of(job::AlignmentMode mode) {
@@ -96,53 +117,51 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
                                const net::Channel& channel) {
   run::RunReport report;
   report.summary = summary;
+  report.model_name = name_of_model(facts.job.shared.model.kind);
   const JobEstimate expected = expected_of(facts);
   report.facts = facts_of(facts, expected);
+  report.plan = plan_of(facts);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts, expected);
-  const bool encrypted =
-      facts.job.shared.scheme.update == job::UpdateKind::kEncrypted ||
-      std::ranges::any_of(facts.why, [](const std::string& why) { return why.find("encrypted") != std::string::npos; });
-  report.model = {.numeric = facts.layers.numeric.has_value(),
-                  .categorical = facts.layers.categories.has_value(),
-                  .encrypted_update = encrypted,
-                  .short_keys = has_short_keys(expected.schemes),
-                  .matching = matching_of(facts.job.shared.alignment.mode),
-                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.short_keys = has_short_keys(expected.schemes);
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
   return report;
 }
 
-std::string amount_text(double value, Unit unit) {
-  std::ostringstream text;
-  text << std::setprecision(3);
-  if (unit == Unit::kBytes) {
-    if (value >= 1e6) {
-      text << value / 1e6 << " MB";
-    } else if (value >= 1e3) {
-      text << value / 1e3 << " kB";
-    } else {
-      text << value << " B";
-    }
-  } else if (unit == Unit::kSeconds) {
-    if (value < 1) {
-      text << value * 1e3 << " ms";
-    } else {
-      text << value << " s";
-    }
-  } else {
-    text << value;
+std::string name_of_model(job::ModelKind kind) {
+  switch (kind) {
+    case job::ModelKind::kLr:
+      return "Logistic regression";
+    case job::ModelKind::kMlr:
+      return "Multinomial regression";
+    case job::ModelKind::kLinear:
+      return "Linear regression";
+    case job::ModelKind::kPoisson:
+      return "Poisson regression";
+    case job::ModelKind::kMlp:
+      return "Multi-layer perceptron";
+    case job::ModelKind::kWdl:
+      return "Wide and deep";
+    case job::ModelKind::kDlrm:
+      return "DLRM";
   }
-  return text.str();
+  fail<InvalidArgument>("there is no such model");
 }
 
 void print_costs(const run::RunReport& report, std::ostream& out) {
   for (const run::PhaseTime& phase : report.phases) {
-    out << std::left << std::setw(50) << phase.name << amount_text(phase.seconds, Unit::kSeconds) << "\n";
+    out << std::left << std::setw(50) << phase.name << seconds_text(phase.seconds) << "\n";
   }
   for (const run::CostComparison& cost : report.costs) {
-    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(10)
-        << amount_text(cost.predicted, cost.unit) << " measured " << amount_text(cost.measured, cost.unit) << "\n";
+    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(12)
+        << amount_text(cost.predicted, cost.unit) << "  measured " << amount_text(cost.measured, cost.unit) << "\n";
   }
 }
 

@@ -9,11 +9,13 @@
 #include <iostream>
 #include <ostream>
 
+#include "blindfl/app/open_top.h"
 #include "blindfl/app/run.h"
 #include "blindfl/app/work/folder_start.h"
 #include "blindfl/app/work/scores_file.h"
 #include "blindfl/app/work/training_report.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -24,7 +26,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Steps between two questions whether the other goes on.
+/// Steps between two votes to stop.
 constexpr std::uint64_t kStepsBetweenWords = 8;
 
 std::chrono::sys_seconds now_in_seconds() {
@@ -65,6 +67,7 @@ void TrainingRun::run() {
   const auto begin = Clock::now();
   open_folder();
   read_files();
+  ask_consent();
   try {
     meet_peer();
     if (!resumed_) begin_folder();
@@ -79,11 +82,11 @@ void TrainingRun::run() {
     const bool asked = connection_ && connection_->interrupted();
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
-    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` goes on at the last checkpoint");
+    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
     throw;
   }
   require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
-                 "; go on with `blindfl resume` at both parties");
+                 "; continue with `blindfl resume` at both parties");
 }
 
 void TrainingRun::open_folder() {
@@ -95,7 +98,7 @@ void TrainingRun::open_folder() {
   const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
   if (!is_there) return;
   require<ConfigError>(start_ == Start::kResume, path.string(),
-                       ": there is something in it already; `blindfl resume` goes on with a run, and another "
+                       ": there is something in it already; `blindfl resume` continues a run, and another "
                        "private.run.folder begins a new one");
   if (!fs::exists(path / "summary.json")) {
     require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
@@ -121,11 +124,17 @@ void TrainingRun::read_files() {
     check_ids(train_rows_.ids, *job_.own.data.train);
     if (test_rows_) check_ids(test_rows_->ids, *job_.own.data.test);
   }
-  out_ << "read " << train_rows_.rows->rows() << " rows to train on";
+  out_ << "read " << plainly_counted(train_rows_.rows->rows(), "row") << " to train on";
   if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
-  out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
-       << " s)\n"
+  out_ << ": " << words_of(preparation_->shape()) << " (" << seconds_text(Seconds(Clock::now() - begin).count())
+       << ")\n"
        << std::flush;
+}
+
+// Before the peer is met: B's shape is not known yet, and A need not know it to say no.
+void TrainingRun::ask_consent() {
+  require_consent(job_.own, open_top_facts(job_.shared, preparation_->shape(), std::nullopt));
+  if (const auto warning = seed_warning(job_.own)) out_ << *warning << "\n" << std::flush;
 }
 
 void TrainingRun::meet_peer() {
@@ -196,6 +205,8 @@ void TrainingRun::make_parts() {
   const PartyShape& mine = preparation_->shape();
   theirs_ = exchange_shapes(session, mine);
   out_ << "the peer has " << words_of(theirs_) << "\n";
+  const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
+  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
   const job::Training& training = job_.shared.training;
   const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
@@ -206,7 +217,7 @@ void TrainingRun::make_parts() {
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& why : model_.why) out_ << why << "\n";
+  for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
   trainer_ = std::make_unique<train::Trainer>(
       *model_.module, model_.forward, job_loss(model_, job_.own.top), *training_,
       train::TrainOptions{
@@ -220,7 +231,7 @@ void TrainingRun::load_or_begin() {
     sent_before_ = state_.sent;
     received_before_ = state_.received;
     remove_checkpoints_after(*folder_, state_.step);
-    out_ << "going on after step " << state_.step << " of " << trainer_->steps() << "\n";
+    out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
   }
@@ -388,11 +399,10 @@ void TrainingRun::write_summary(run::RunState state) {
 void TrainingRun::write_report(const std::optional<Judged>& judged) {
   run::RunReport report = training_report({.job = job_,
                                            .party = party_,
-                                           .layers = *layers_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
                                            .rows = alignment_.train.size(),
-                                           .why = model_.why,
+                                           .model = model_,
                                            .steps = steps_here_,
                                            .setup_seconds = setup_seconds_,
                                            .training_seconds = training_seconds_,
@@ -403,7 +413,10 @@ void TrainingRun::write_report(const std::optional<Judged>& judged) {
                                            .bytes_received = trained_received_.bytes},
                                           summary_, connection_->channel());
   report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
-  if (judged && is_b()) add_curves(job_.shared.model, *judged, report);
+  if (state_.best_step > 0) {
+    report.best = run::BestEpoch{.epoch = state_.best_step / trainer_->steps_per_epoch(), .step = state_.best_step};
+  }
+  if (judged && is_b()) add_curves(job_.shared.model, *judged, preparation_->classes(), report);
   folder_->write_report(run::report_html(report));
   print_costs(report, out_);
 }
