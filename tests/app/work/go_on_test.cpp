@@ -3,8 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <set>
+
+#include "blindfl/app/work/run_files.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
+#include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -32,6 +37,66 @@ TEST(CommonStep, RefusesToLoseSteps) {
   EXPECT_THAT(message, HasSubstr("at the peer no run"));
   EXPECT_THROW((void)common_step({"r", {20}}, {"r", {30}}), ConfigError);
   EXPECT_THROW((void)common_step({"r", {20}}, {"s", {20}}), ConfigError);
+}
+
+TEST(GoingBack, SaysWhatThePeerHasAndWhatIsSetAside) {
+  const RunOffer mine{"r", {60, 50, 40, 20}};
+  EXPECT_EQ(newer_than(mine, 60), 0U);
+  EXPECT_EQ(newer_than(mine, 50), 1U);
+  EXPECT_EQ(newer_than(mine, 20), 3U);
+  EXPECT_EQ(
+      words_of_going_back(mine, {"r", {20, 10}}, 20),
+      "this party has checkpoints up to step 60, the peer up to step 20, and the newest that both have is of step "
+      "20: going back sets 3 newer checkpoints of this party aside, in checkpoints/superseded");
+}
+
+class SupersededCheckpoints : public ::testing::Test {
+ protected:
+  void write(std::uint64_t step) {
+    std::ofstream(folder_.checkpoint_path(step)) << "checkpoint " << step;
+    // Files of one moment would have no order.
+    std::filesystem::last_write_time(folder_.checkpoint_path(step), next_ += std::chrono::seconds(1));
+  }
+  [[nodiscard]] std::set<std::string> superseded() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(scratch_ / "run/checkpoints/superseded")) {
+      names.insert(entry.path().filename().string());
+    }
+    return names;
+  }
+  [[nodiscard]] std::vector<std::uint64_t> steps() const {
+    std::vector<std::uint64_t> all;
+    for (const run::SavedStep& saved : folder_.checkpoints()) all.push_back(saved.step);
+    return all;
+  }
+
+  testing::ScratchFolder scratch_;
+  std::filesystem::file_time_type next_ = std::filesystem::file_time_type::clock::now();
+  run::RunFolder folder_ = run::RunFolder::create(scratch_ / "run", {.party = Party::kA, .run = "r"});
+};
+
+TEST_F(SupersededCheckpoints, AreKeptAsideAndNotRemoved) {
+  for (const std::uint64_t step : {10, 20, 30, 40}) write(step);
+  supersede_checkpoints_after(folder_, 20, 5);
+  EXPECT_THAT(steps(), ElementsAre(20, 10));
+  EXPECT_THAT(superseded(), ElementsAre("step-000000000030.ckpt", "step-000000000040.ckpt"));
+  EXPECT_EQ(testing::content_of(scratch_ / "run/checkpoints/superseded/step-000000000030.ckpt"), "checkpoint 30");
+  EXPECT_EQ(testing::mode_of(scratch_ / "run/checkpoints/superseded"), 0700U);
+}
+
+TEST_F(SupersededCheckpoints, AreAsManyAsTheRunKeepsThoseThatWereWrittenLast) {
+  for (const std::uint64_t step : {10, 20, 30, 40}) write(step);
+  supersede_checkpoints_after(folder_, 10, 2);
+  EXPECT_THAT(superseded(), ElementsAre("step-000000000030.ckpt", "step-000000000040.ckpt"));
+  write(15);
+  supersede_checkpoints_after(folder_, 10, 2);
+  EXPECT_THAT(superseded(), ElementsAre("step-000000000015.ckpt", "step-000000000040.ckpt"));
+}
+
+TEST_F(SupersededCheckpoints, LeaveNoFolderWhereThereAreNone) {
+  write(10);
+  supersede_checkpoints_after(folder_, 10, 2);
+  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/superseded"));
 }
 
 TEST(Words, ReachTheOtherParty) {

@@ -43,8 +43,9 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
 /// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are.
 /// Throws DataError if the parties have nothing in common, or an id occurs twice; ConfigError if the rows are said to
 /// be aligned and there are not as many of them at both.
-[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared,
-                                             const PreparedRows& rows, const std::string& what, std::ostream& out);
+/// ConfigError, before anything is computed, if the peer has more ids than the job's limits allow.
+[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
+                                             const std::string& what, std::ostream& out);
 
 void write_alignment(const protocol::Alignment& alignment, ByteSink& out);
 /// Throws DataError if it is not an alignment of a file with `rows` rows.

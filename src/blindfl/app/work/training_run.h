@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -21,8 +23,16 @@ class TrainingRun {
  public:
   enum class Start { kNew, kResume };
 
+  /// What a resumed run is told besides its job.
+  struct ResumeOptions {
+    std::optional<std::size_t> epochs{};  ///< how many in all; else those of the job
+    bool go_back = false;                 ///< also behind several checkpoints, if the peer lacks them
+    /// Asks somebody whether to; without one, nobody is there to ask.
+    std::function<bool(const std::string& question)> confirm{};
+  };
+
   /// `out` must outlive this.
-  TrainingRun(const job::Job& job, Start start, std::ostream& out);
+  TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume = {});
   ~TrainingRun();
 
   /// Throws whatever goes wrong; the folder then says so, and holds what is needed to go on.
@@ -30,8 +40,12 @@ class TrainingRun {
 
  private:
   void open_folder();
+  void compare_jobs() const;
   void read_files();
   void meet_peer();
+  void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
+  void check_progress() const;
+  [[nodiscard]] std::string way_on() const;
   void begin_folder();
   void take_rows();
   void make_parts();
@@ -42,14 +56,19 @@ class TrainingRun {
   void checkpoint();
   void count_traffic();
   void finish();
+  void keep_test(const ModelFacts& facts) const;
   [[nodiscard]] std::optional<Judged> score_test();
   [[nodiscard]] ModelFacts facts() const;
   void write_report(const std::optional<Judged>& judged);
   void write_summary(run::RunState state);
   [[nodiscard]] bool is_b() const { return party_ == Party::kB; }
+  /// The peer may be one checkpoint behind: it needs the one before the last.
+  [[nodiscard]] std::size_t kept_checkpoints() const { return std::max<std::size_t>(2, job_.own.run.keep); }
 
   job::Job job_;
   Start start_;
+  ResumeOptions resume_;
+  std::size_t epochs_;  ///< that this run goes to; layers are planned for those of the job
   std::ostream& out_;
   Party party_;
   std::optional<run::RunFolder> folder_;

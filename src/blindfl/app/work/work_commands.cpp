@@ -1,7 +1,10 @@
 #include "blindfl/app/work/work_commands.h"
 
-#include <ostream>
+#include <unistd.h>
 
+#include <iostream>
+
+#include "blindfl/app/init/questions.h"
 #include "blindfl/app/job_options.h"
 #include "blindfl/app/work/align_run.h"
 #include "blindfl/app/work/inspection.h"
@@ -14,6 +17,7 @@ namespace {
 
 std::vector<Option> with_job_options(std::vector<Option> more) {
   std::vector<Option> options = job_options();
+  options.push_back(threads_option());
   options.insert(options.end(), more.begin(), more.end());
   return options;
 }
@@ -28,7 +32,16 @@ void run_train(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_resume(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out).run();
+  TrainingRun::ResumeOptions resume;
+  if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
+  resume.go_back = arguments.has("go-back");
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    resume.confirm = [&out](const std::string& question) {
+      const std::string answer = init::Questions(&std::cin, out).ask("go-back", question, "no");
+      return answer == "yes" || answer == "y";
+    };
+  }
+  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out, std::move(resume)).run();
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
@@ -52,6 +65,13 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
   inspect(arguments.text("folder"), out);
 }
 
+const Option kEpochs{
+    .name = "epochs", .placeholder = "N", .summary = "go on to so many epochs in all; else: shared.training.epochs"};
+const Option kGoBack{.name = "go-back",
+                     .placeholder = {},
+                     .summary =
+                         "also behind several checkpoints of this party, if the peer lacks them; they are set "
+                         "aside, not removed"};
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
 
 std::string help_of_align() {
@@ -77,10 +97,13 @@ std::string help_of_train() {
 std::string help_of_resume() {
   return "Both parties run it at the same time, with the job file that they trained with. The numbers that follow are "
          "those\n"
-         "that the run would have had without the interruption.\n"
+         "that the run would have had without the interruption. With --epochs a run, a finished one too, goes on to "
+         "that many\n"
+         "epochs in all, as if it had begun with them; not where weights are updated under encryption.\n"
          "\n"
-         "example:\n"
-         "  blindfl resume --job job.yaml\n";
+         "examples:\n"
+         "  blindfl resume --job job.yaml\n"
+         "  blindfl resume --job job.yaml --epochs 20                 the same at both\n";
 }
 
 std::string help_of_predict() {
@@ -129,7 +152,7 @@ std::vector<Command> work_commands() {
            .more_help = help_of_train},
           {.name = "resume",
            .summary = "goes on with a run that was interrupted or killed, at the last step that both parties have",
-           .options = with_job_options({}),
+           .options = with_job_options({kEpochs, kGoBack}),
            .run = run_resume,
            .more_help = help_of_resume},
           {.name = "predict",
