@@ -123,28 +123,13 @@ void TrainingRun::open_folder() {
   }
   summary_ = run::read_summary(path);
   folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
-  compare_jobs();
+  require_same_options(path, job_);
   keys_ = load_keys(path);
   require<ConfigError>(!resume_.epochs || *resume_.epochs <= job_.shared.training.epochs || !keys_,
                        "--epochs: this run updates weights under encryption, in sums with room for the ",
                        job_.shared.training.epochs,
                        " epochs that were planned and no more; start a new run with more epochs, or with "
                        "shared.scheme.update: exchanged");
-}
-
-void TrainingRun::compare_jobs() const {
-  const fs::path kept = folder_->path() / "job.yaml";
-  if (!fs::exists(kept)) return;  // of a release that kept none
-  const std::vector<std::string> changes = job::changes(job::load_kept(kept), job_);
-  if (changes.empty()) return;
-  std::string text;
-  for (const std::string& change : changes) text.append(text.empty() ? "" : "; ").append(change);
-  const bool epochs =
-      text.starts_with("shared.training.epochs ") || text.find("; shared.training.epochs ") != text.npos;
-  fail<ConfigError>("this run began with other options: ", text,
-                    ". Resume it with those that it began with, which are in ", kept.string(),
-                    epochs ? "; how far it goes is said by `blindfl resume --epochs N`" : "",
-                    "; or start a new run with another private.run.folder");
 }
 
 void TrainingRun::read_files() {
@@ -204,11 +189,7 @@ void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
                 protocol::Settings().add("resume --epochs, or shared.training.epochs,", std::uint64_t{epochs_}));
   session.settle();
   resumed_ = common_step(mine, theirs);
-  if (!resumed_ || newer_than(mine, *resumed_) <= 1 || resume_.go_back) return;
-  const std::string words = words_of_going_back(mine, theirs, *resumed_);
-  if (resume_.confirm && resume_.confirm(words + ". Go back?")) return;
-  fail<ConfigError>(words,
-                    ". `blindfl resume --go-back` does that; or let the peer bring its newer checkpoints back first");
+  if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
 }
 
 void TrainingRun::begin_folder() {
@@ -233,14 +214,13 @@ void TrainingRun::take_rows() {
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
   const auto train = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
-  std::optional<MarkedFile> test;
-  if (test_rows_) test = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
   if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), train, test);
+    alignment_ = load_alignment(folder_->path(), train, test_file_);
   } else {
     alignment_.train = align_rows(session, job_, train_rows_, "training rows", out_);
     if (test_rows_) alignment_.test = align_rows(session, job_, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_, train, test);
+    save_alignment(folder_->path(), alignment_, train, test_file_);
   }
 }
 
@@ -417,15 +397,15 @@ void TrainingRun::finish() {
 
 // Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
 void TrainingRun::keep_test(const ModelFacts& facts) const {
-  if (!test_rows_) return;
-  const auto file = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  if (!test_file_) return;
   const job::AlignmentMode mode = job_.shared.alignment.mode;
   if (mode != job::AlignmentMode::kAligned) {
     const KeptAlignments kept(folder_->model_path(), facts.owner(), facts.name());
-    kept.keep(file, mode, alignment_id("test of run " + facts.run), *alignment_.test);
+    kept.keep(*test_file_, mode, alignment_id("test of run " + facts.run), *alignment_.test);
   }
   if (!is_b()) {
-    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(), file.digest, job_.own.limits.scorings);
+    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(), test_file_->digest,
+                        job_.own.limits.scorings);
   }
 }
 

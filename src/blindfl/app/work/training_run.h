@@ -1,7 +1,6 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -9,9 +8,9 @@
 #include <vector>
 
 #include "blindfl/app/work/aligned_rows.h"
-#include "blindfl/app/work/go_on.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/measures.h"
+#include "blindfl/app/work/resume_options.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/run_log.h"
 
@@ -23,14 +22,6 @@ class TrainingRun {
  public:
   enum class Start { kNew, kResume };
 
-  /// What a resumed run is told besides its job.
-  struct ResumeOptions {
-    std::optional<std::size_t> epochs{};  ///< how many in all; else those of the job
-    bool go_back = false;                 ///< also behind several checkpoints, if the peer lacks them
-    /// Asks somebody whether to; without one, nobody is there to ask.
-    std::function<bool(const std::string& question)> confirm{};
-  };
-
   /// `out` must outlive this.
   TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume = {});
   ~TrainingRun();
@@ -40,7 +31,6 @@ class TrainingRun {
 
  private:
   void open_folder();
-  void compare_jobs() const;
   void read_files();
   void meet_peer();
   void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
@@ -76,6 +66,7 @@ class TrainingRun {
   std::optional<Preparation> preparation_;
   PreparedRows train_rows_;
   std::optional<PreparedRows> test_rows_;
+  std::optional<MarkedFile> test_file_;
   SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;
   std::unique_ptr<JobSession> connection_;

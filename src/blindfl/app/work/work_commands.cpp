@@ -32,7 +32,7 @@ void run_train(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_resume(const Arguments& arguments, std::ostream& out) {
-  TrainingRun::ResumeOptions resume;
+  ResumeOptions resume;
   if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
   resume.go_back = arguments.has("go-back");
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
