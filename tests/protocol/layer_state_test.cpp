@@ -1,4 +1,4 @@
-// A layer's state is saved in one session and loaded in another: what it computes goes on, and what does not belong
+// A layer's state is saved in one session and loaded in another: what it computes continues, and what does not belong
 // together is refused.
 
 #include "blindfl/protocol/layer_state.h"
@@ -172,6 +172,22 @@ TEST_F(StateOfTwo, OfAnotherLayerOrPartyIsRefusedInWords) {
   Halves elsewhere(*lattice, spec_);
   EXPECT_THAT(testing::message_of<DataError>([&] { load_state(elsewhere.pair.a, at_a); }),
               HasSubstr("scheme_a is lattice here and plain in the saved state"));
+}
+
+TEST(StateHeader, MayDifferInTheSettingThatIsNamedAndInNoOther) {
+  const auto saved = [](std::uint64_t steps, const char* party) {
+    return Settings().add("party", party).add("steps", steps).add("steps of another kind", std::uint64_t{3});
+  };
+  const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_state_header(out, saved(20, "A")); });
+  const auto read = [&](const Settings& here, std::string_view may_differ) {
+    BufferSource source(bytes);
+    read_state_header(source, "this", here, may_differ);
+  };
+  EXPECT_NO_THROW(read(saved(20, "A"), {}));
+  EXPECT_NO_THROW(read(saved(30, "A"), "steps"));
+  EXPECT_THROW(read(saved(30, "A"), {}), DataError);
+  EXPECT_THROW(read(saved(30, "B"), "steps"), DataError);
+  EXPECT_THROW(read(saved(20, "A").add("more", 1), "steps"), DataError);
 }
 
 TEST_F(StateOfTwo, CutShortOrWithADamagedHeaderIsRefusedAndChangesNothing) {

@@ -38,7 +38,7 @@ enum class Step : std::uint16_t {
   kKeptAlignments = 37,
   kFeatureShape = 40,
   kRunOffer = 41,
-  kGoOn = 42,
+  kStopVote = 42,
 };
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.

@@ -30,7 +30,7 @@ struct JobModel {
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 
-/// The loss of a batch as B's job wants it: with class weights, and without the rows that stand in for others, whose
+/// The loss of a batch as B's job wants it: with class weights, and without placeholders, whose
 /// label is NaN. At A, a value without meaning.
 [[nodiscard]] train::Loss job_loss(const JobModel& model, const job::Top& top);
 

@@ -21,7 +21,7 @@
 //   preparation.bin   how this party's columns become features
 //   alignment.bin     this party's rows in the common order
 //   keys.bin          secret keys of what the peer holds encrypted; only with updates under encryption
-//   checkpoints/      all that training needs to go on; superseded/ has those that a resume went back behind
+//   checkpoints/      all that training needs to resume; superseded/ has those that a resume went back behind
 //   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs; alignments/ and
 //                     scorings.bin: which files it has scored
 //
@@ -48,7 +48,7 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
                                             nn::FederatedOptimizer& optimizer);
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
-/// Moves checkpoints of later steps than `step`, which both parties go on after, to checkpoints/superseded, where the
+/// Moves checkpoints of later steps than `step`, which both parties resume after, to checkpoints/superseded, where the
 /// `keep` that were written last stay: the peer will have other pieces when it gets to those steps again, and pieces of
 /// two attempts do not fit together, but work is not thrown away because a peer says that it lacks it.
 void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep);

@@ -436,7 +436,7 @@ std::string GrpcChannel::Link::words_of_hanging_up() const {
          fingerprint(options_.tls->identity.certificate) + "?";
 }
 
-// Said at once, and again while it goes on: a caller who was refused once may have given up.
+// Said at once, and again while it lasts: a caller who was refused once may have given up.
 void GrpcChannel::Link::give_notice(Clock::time_point now) {
   const std::string why = why_not_yet(now);
   const std::uint64_t refusals = handshakes_->refusals();

@@ -1,4 +1,4 @@
-#include "blindfl/app/work/resume_options.h"
+#include "blindfl/app/resume_options.h"
 
 #include <algorithm>
 #include <string_view>

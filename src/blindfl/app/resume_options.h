@@ -7,7 +7,7 @@
 #include <string>
 
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/work/go_on.h"
+#include "blindfl/app/resume_handshake.h"
 
 namespace blindfl::app {
 

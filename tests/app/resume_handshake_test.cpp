@@ -1,16 +1,11 @@
-#include "blindfl/app/work/go_on.h"
+#include "blindfl/app/resume_handshake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <set>
-
-#include "blindfl/app/work/resume_options.h"
-#include "blindfl/app/work/run_files.h"
+#include "blindfl/app/resume_options.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
-#include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -70,55 +65,6 @@ TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
   EXPECT_THROW(confirm_going_back(answer(false), mine, theirs, 20), ConfigError);
 }
 
-class SupersededCheckpoints : public ::testing::Test {
- protected:
-  void write(std::uint64_t step) {
-    std::ofstream(folder_.checkpoint_path(step)) << "checkpoint " << step;
-    // Files of one moment would have no order.
-    std::filesystem::last_write_time(folder_.checkpoint_path(step), next_ += std::chrono::seconds(1));
-  }
-  [[nodiscard]] std::set<std::string> superseded() const {
-    std::set<std::string> names;
-    for (const auto& entry : std::filesystem::directory_iterator(scratch_ / "run/checkpoints/superseded")) {
-      names.insert(entry.path().filename().string());
-    }
-    return names;
-  }
-  [[nodiscard]] std::vector<std::uint64_t> steps() const {
-    std::vector<std::uint64_t> all;
-    for (const run::SavedStep& saved : folder_.checkpoints()) all.push_back(saved.step);
-    return all;
-  }
-
-  testing::ScratchFolder scratch_;
-  std::filesystem::file_time_type next_ = std::filesystem::file_time_type::clock::now();
-  run::RunFolder folder_ = run::RunFolder::create(scratch_ / "run", {.party = Party::kA, .run = "r"});
-};
-
-TEST_F(SupersededCheckpoints, AreKeptAsideAndNotRemoved) {
-  for (const std::uint64_t step : {10, 20, 30, 40}) write(step);
-  supersede_checkpoints_after(folder_, 20, 5);
-  EXPECT_THAT(steps(), ElementsAre(20, 10));
-  EXPECT_THAT(superseded(), ElementsAre("step-000000000030.ckpt", "step-000000000040.ckpt"));
-  EXPECT_EQ(testing::content_of(scratch_ / "run/checkpoints/superseded/step-000000000030.ckpt"), "checkpoint 30");
-  EXPECT_EQ(testing::mode_of(scratch_ / "run/checkpoints/superseded"), 0700U);
-}
-
-TEST_F(SupersededCheckpoints, AreAsManyAsTheRunKeepsThoseThatWereWrittenLast) {
-  for (const std::uint64_t step : {10, 20, 30, 40}) write(step);
-  supersede_checkpoints_after(folder_, 10, 2);
-  EXPECT_THAT(superseded(), ElementsAre("step-000000000030.ckpt", "step-000000000040.ckpt"));
-  write(15);
-  supersede_checkpoints_after(folder_, 10, 2);
-  EXPECT_THAT(superseded(), ElementsAre("step-000000000015.ckpt", "step-000000000040.ckpt"));
-}
-
-TEST_F(SupersededCheckpoints, LeaveNoFolderWhereThereAreNone) {
-  write(10);
-  supersede_checkpoints_after(folder_, 10, 2);
-  EXPECT_FALSE(std::filesystem::exists(scratch_ / "run/checkpoints/superseded"));
-}
-
 TEST(Words, ReachTheOtherParty) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
@@ -143,12 +89,13 @@ TEST(Words, OfAnotherStepAreRefused) {
 TEST(Words, ThatNobodyUnderstandsAreRefused) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
-  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
-                                 [](protocol::Session& s) {
-                                   s.channel().send({net::Step::kGoOn, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
-                                   return Word{};
-                                 }),
-               ProtocolError);
+  EXPECT_THROW(
+      (void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
+                        [](protocol::Session& s) {
+                          s.channel().send({net::Step::kStopVote, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
+                          return Word{};
+                        }),
+      ProtocolError);
 }
 
 TEST(Offers, ReachTheOtherParty) {
@@ -163,9 +110,22 @@ TEST(Offers, ReachTheOtherParty) {
   EXPECT_TRUE(at_a.steps.empty());
 }
 
+TEST(Offers, AreTheBytesThatTheWireFormatSays) {
+  const Bytes bytes = write_to_bytes([](ByteSink& out) { write_offer({"cafe", {300, 2}}, out); });
+  ASSERT_EQ(bytes.size(), 640U);
+  Bytes expected(640);
+  expected[0] = std::byte{1};
+  std::ranges::copy(as_bytes("cafe"), expected.begin() + 8);
+  expected[72] = std::byte{2};
+  expected[80] = std::byte{44};
+  expected[81] = std::byte{1};
+  expected[88] = std::byte{2};
+  EXPECT_EQ(bytes, expected);
+}
+
 TEST(Offers, ThatAreNoneAreRefused) {
-  // Version, the name, the number of steps.
-  for (const std::size_t place : {0U, 4U, 8U, 72U, 79U}) {
+  // Version, the name and what is behind it, the number of steps, a step beyond, what is behind all.
+  for (const std::size_t place : {0U, 4U, 8U, 9U, 71U, 72U, 79U, 80U, 591U, 592U, 639U}) {
     const he::PlainScheme scheme;
     testing::TwoParties parties(scheme);
     const auto spoilt = [&](protocol::Session& s) {
