@@ -1,5 +1,5 @@
 // The names of kept alignments that a peer sends before a scoring. Input: a byte (1: the right version is put in, 2: a
-// number of names that there may be), then the message, filled up with zeros to its size.
+// number of names that there may be, and zeros after them), then the message, filled up with zeros to its size.
 
 #include <algorithm>
 
@@ -15,8 +15,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ranges::copy(input.take(message.size()), message.begin());
   if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{1}, {}, {}, {}}, message.begin());
   if ((switches & 2) != 0) {
-    message[4] = static_cast<std::byte>(std::to_integer<unsigned>(message[4]) % (app::kMostOffered + 1));
+    const std::size_t count = std::to_integer<std::size_t>(message[4]) % (app::kMostOffered + 1);
+    message[4] = static_cast<std::byte>(count);
     std::fill_n(message.begin() + 5, 3, std::byte{0});
+    std::fill(message.begin() + static_cast<std::ptrdiff_t>(8 + count * kDigestBytes), message.end(), std::byte{0});
   }
   try {
     BufferSource source(message);
@@ -24,9 +26,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     fuzz::check(source.remaining() == 0, "all of it was read");
     fuzz::check(offer.size() <= app::kMostOffered, "no more than there may be");
     const Bytes again = write_to_bytes([&](ByteSink& out) { app::write_alignment_offer(offer, out); });
-    const std::size_t used = 8 + offer.size() * kDigestBytes;
-    fuzz::check(std::equal(again.begin(), again.begin() + static_cast<std::ptrdiff_t>(used), message.begin()),
-                "written again, it is the same");
+    fuzz::check(again == message, "written again, it is the same");
     const auto common = app::common_alignment(offer, offer);
     fuzz::check(common.has_value() != offer.empty(), "an offer has all of itself");
   } catch (const ProtocolError&) {

@@ -41,7 +41,7 @@ TEST(AlignmentOffer, ThatIsNoneIsRefused) {
     return read_alignment_offer(source);
   };
   EXPECT_EQ(read(good), AlignmentOffer{kFirst});
-  for (const std::size_t place : {0U, 3U, 4U, 5U, 7U}) {  // the version, the number
+  for (const std::size_t place : {0U, 3U, 4U, 5U, 7U, 40U, 519U}) {  // the version, the number, zeros
     Bytes bad = good;
     bad[place] ^= std::byte{0xF0};
     EXPECT_THROW((void)read(bad), ProtocolError) << place;

@@ -33,6 +33,9 @@ AlignmentOffer read_alignment_offer(ByteSource& in) {
   require<ProtocolError>(count <= kMostOffered, "kept alignments: there are too many");
   AlignmentOffer offer(kMostOffered);
   for (AlignmentId& id : offer) in.read(id);
+  const auto is_empty = [](const AlignmentId& id) { return id == AlignmentId{}; };
+  require<ProtocolError>(std::all_of(offer.begin() + count, offer.end(), is_empty),
+                         "kept alignments: there are more than they say");
   offer.resize(count);
   return offer;
 }

@@ -21,12 +21,12 @@ void check_peer_ids(const job::Limits& limits, std::uint64_t mine, std::uint64_t
 void check_peer_shape(const job::Limits& limits, const PartyShape& theirs) {
   require<ConfigError>(theirs.numeric <= limits.peer_features, "the peer announces ", theirs.numeric,
                        " numeric features, and private.limits.peer_features is ", limits.peer_features,
-                       "; if the peer really has so many, raise it: this party keeps a piece of each one's weights");
+                       "; if the peer really has so many, raise it: this party keeps a share of each one's weights");
   std::uint64_t categories = 0;  // at most 4096 fields of at most 2^32: no overflow
   for (const CategoryField& field : theirs.fields) categories += field.categories;
   require<ConfigError>(categories <= limits.peer_categories, "the peer announces ", categories,
                        " categories, and private.limits.peer_categories is ", limits.peer_categories,
-                       "; if the peer really has so many, raise it: this party keeps a piece of each one's embedding");
+                       "; if the peer really has so many, raise it: this party keeps a share of each one's embedding");
 }
 
 }  // namespace blindfl::app

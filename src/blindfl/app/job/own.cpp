@@ -172,7 +172,7 @@ Entries entries_of(Limits& limits) {
       .add("scorings", limits.scorings,
            "at A: how often one file may be scored with one model, the test at the end of training included. Each time "
            "B could ask for something else; `blindfl inspect` shows the count",
-           {.lowest = 0, .highest = 1e9, .synonyms = {"predictions"}})
+           {.lowest = 1, .highest = 1e9, .synonyms = {"predictions"}})
       .add("peer_ids", limits.peer_ids,
            "ids that the peer may have, where rows are aligned by ids: each costs this party computing, and tells the "
            "peer whether this party has it too",
@@ -182,10 +182,10 @@ Entries entries_of(Limits& limits) {
            "guessing",
            {.lowest = 0, .highest = 1e9, .above_lowest = true, .synonyms = {"ratio"}})
       .add("peer_features", limits.peer_features,
-           "numeric features that the peer may have: this party keeps a piece of the weights of each",
+           "numeric features that the peer may have: this party keeps a share of the weights of each",
            {.lowest = 1, .highest = 4294967295.0})
       .add("peer_categories", limits.peer_categories,
-           "categories of all the peer's fields together: this party keeps a piece of the embedding of each",
+           "categories of all the peer's fields together: this party keeps a share of the embedding of each",
            {.lowest = 1, .highest = 4294967295.0});
 }
 

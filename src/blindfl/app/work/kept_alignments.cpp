@@ -134,6 +134,8 @@ protocol::Alignment align_scored(protocol::Session& session, const job::Job& job
   // An id that the peer made up, or repeats, is none of ours.
   if (common && std::ranges::find(mine, *common) != mine.end()) {
     protocol::Alignment alignment = kept.load(file, mode, *common);
+    session.agree("the kept order of rows", protocol::Settings().add("rows", std::uint64_t{alignment.size()}));
+    session.settle();
     out << "aligned: " << alignment.size() << " rows, in the order of an earlier scoring\n" << std::flush;
     return alignment;
   }

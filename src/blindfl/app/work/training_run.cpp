@@ -189,6 +189,8 @@ void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
                 protocol::Settings().add("resume --epochs, or shared.training.epochs,", std::uint64_t{epochs_}));
   session.settle();
   resumed_ = common_step(mine, theirs);
+  require<ConfigError>(resumed_ || !resume_.epochs,
+                       "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
   if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
 }
 

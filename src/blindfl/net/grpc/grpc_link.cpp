@@ -31,6 +31,7 @@ constexpr milliseconds kShortLoss{2000};
 /// Between the end of a handshake and the call that follows it.
 constexpr milliseconds kHandshakeToCall{1500};
 constexpr int kLookUpPatience = 5000;
+constexpr milliseconds kBetweenNotices{1000};
 /// What gRPC may hold of a peer's bytes before this side has looked at them; see docs/deployment.md.
 constexpr std::size_t kQuota = std::size_t{256} << 20;
 
@@ -442,7 +443,9 @@ void GrpcChannel::Link::give_notice(Clock::time_point now) {
   const std::uint64_t refusals = handshakes_->refusals();
   const bool goes_on = dials_ || stream_.connections() > 0 || refusals != noticed_refusals_;
   const bool again = goes_on && now - noticed_at_ >= options_.notice_every;
-  if (why.empty() || (why == noticed_ && !again)) return;
+  // Strangers, each with another certificate, must not fill the screen.
+  const bool fresh = why != noticed_ && now - noticed_at_ >= kBetweenNotices;
+  if (why.empty() || !(fresh || again)) return;
   noticed_ = why;
   noticed_at_ = now;
   noticed_refusals_ = refusals;
