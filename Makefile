@@ -10,7 +10,7 @@ SLOW_UNDER_ASAN := EncryptedContract|Schemes/Hostile.*paillier|Rerandomisation
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test fuzz check lint bench package format clean
+.PHONY: help setup build demo test fuzz mutants check lint bench package format clean
 
 help: ## print this list
 	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -37,6 +37,9 @@ test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja
 fuzz: build/fuzz/build.ninja ## fuzz every decoder of a peer's bytes, each for TIME=60 seconds
 	cmake --build --preset fuzz
 	scripts/fuzz build/fuzz $(TIME)
+
+mutants: setup ## break what hides secrets, one piece at a time: tests must notice each (minutes; not part of CI)
+	scripts/mutants
 
 check: lint build ## before every commit: format, includes, clang-tidy, quick tests
 	ctest --preset release -L quick -j$(JOBS)

@@ -100,7 +100,7 @@ Outcome run_party(Party party, blindfl::net::Channel& channel, const Columns& co
 }
 
 /// How often B waits for an answer of A to what B has just sent. That is for A's share of Z, once per forward pass,
-/// and for A's piece of the gradient, once per backward pass: whatever else A sends leaves before or with one of these.
+/// and for A's share of the gradient, once per backward pass: whatever else A sends leaves before or with one of these.
 /// Hello and public keys, which both send at once, are half a round each.
 std::uint64_t rounds(const Outcome& at_b) {
   const auto messages = [&](Step step) {

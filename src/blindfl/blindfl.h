@@ -62,6 +62,7 @@ using protocol::Link;
 using protocol::MaskKey;
 using protocol::Party;
 using protocol::RepeatableScoring;
+using protocol::RunLength;
 using protocol::Session;
 using protocol::SessionOptions;
 using protocol::TransferProgress;

@@ -165,6 +165,44 @@ TEST_F(Init, WritesAPairForOneMachine) {
   EXPECT_EQ(column(a, "town").kind, ColumnKind::kIgnore);
 }
 
+TEST_F(Init, AsksAWhatItAccepts) {
+  (void)folder_.write("a.csv", people(2));
+  const auto words = [&](const std::string& out, std::vector<std::string> more = {}) {
+    std::vector<std::string> all{"--party", "A",     "--data",     at("a.csv"), "--dial",  "b.org:7000",
+                                 "--model", "lr",    "--id",       "person_id", "--align", "intersection",
+                                 "--out",   at(out), "--plaintext"};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  };
+  const auto accepted = [&](const char* file) { return job::load_job(folder_ / file).own.accept; };
+  // At a terminal.
+  const std::string asked = answer("open_top\n", words("yes.yaml"));
+  EXPECT_THAT(asked,
+              AllOf(HasSubstr("could recover A's"), HasSubstr("What A accepts: open_top, or nothing [nothing]: "),
+                    Not(HasSubstr("Nothing is accepted"))));
+  EXPECT_EQ(accepted("yes.yaml"), job::Acceptance::kOpenTop);
+  EXPECT_THAT(answer("\n", words("no.yaml")), HasSubstr("Nothing is accepted"));
+  EXPECT_EQ(accepted("no.yaml"), job::Acceptance::kNothing);
+  // Where nobody answers, an option says it; without one, the line is there as a comment, explained.
+  EXPECT_EQ(call(words("option.yaml", {"--accept", "open_top"})).code, kDone);
+  EXPECT_EQ(accepted("option.yaml"), job::Acceptance::kOpenTop);
+  const Result silent = call(words("silent.yaml"));
+  EXPECT_EQ(silent.code, kDone) << silent.err;
+  EXPECT_THAT(silent.out, AllOf(HasSubstr("Nothing is accepted"), HasSubstr("`train` at A will\nnot start"),
+                                HasSubstr("write accept: open_top there")));
+  EXPECT_THAT(testing::content_of(folder_ / "silent.yaml"),
+              AllOf(HasSubstr("\n  #accept: nothing\n"), HasSubstr("# what A accepts, and only A says.")));
+  EXPECT_THAT(call(words("wrong.yaml", {"--accept", "all"})).err, HasSubstr("--accept must be open_top or nothing"));
+}
+
+TEST_F(Init, DoesNotLetBAccept) {
+  (void)folder_.write("b.csv", people(2));
+  const Result result = call({"--party", "B", "--data", at("b.csv"), "--accept", "open_top", "--out", at("b.yaml")});
+  EXPECT_EQ(result.code, kWrongUsage);
+  EXPECT_THAT(result.err, HasSubstr("--accept is A's to say"));
+  EXPECT_THAT(call({"--party", "B", "--data", at("b.csv"), "--out", at("b.yaml")}).out, Not(HasSubstr("accepted")));
+}
+
 TEST_F(Init, NeverReplacesAFileUnlessTold) {
   (void)folder_.write("b.csv", people(2));
   const std::vector<std::string> words{"--party", "B", "--data", at("b.csv"), "--out", at("job.yaml")};

@@ -104,6 +104,38 @@ TEST(JobLayers, CallSchemesAsSessionsDo) {
   EXPECT_EQ(job_schemes(shared.scheme).front()->name(), "lattice");
 }
 
+/// Of the schemes that a job makes.
+std::vector<int> securities(const job::Scheme& scheme) {
+  std::vector<int> bits;
+  for (const auto& made : job_schemes(scheme)) bits.push_back(made->security_bits());
+  return bits;
+}
+
+TEST(JobLayers, HaveNoShortKeysWhereTheJobAsksFor128Bits) {
+  job::Scheme scheme;
+  EXPECT_EQ(securities(scheme), (std::vector<int>{128, 112}));
+  scheme.security = job::Security::k128;
+  EXPECT_EQ(securities(scheme), (std::vector<int>{128, 128}));
+  EXPECT_EQ(scheme.allowed_schemes(), (std::vector<std::string>{"lattice", "paillier-3072"}));
+  scheme.features_a = scheme.standard = "paillier-3072";
+  EXPECT_EQ(securities(scheme), (std::vector<int>{128, 128}));
+}
+
+TEST(JobLayers, CountThePassesOfTheRun) {
+  job::Shared shared = shared_of(ModelKind::kLr);
+  shared.training.batch = 100;
+  shared.training.epochs = 3;
+  shared.training.validation_share = 0.25;
+  const JobLayers layers = job_layers(shared, numeric_shape(4), numeric_shape(4), 1001);
+  // 751 rows in 8 batches, and 250 of validation in 3; as many again for tests, scoring and steps after resume.
+  EXPECT_EQ(layers.run.passes, 2U * 3 * (8 + 3));
+  EXPECT_EQ(layers.run.layers, 1U);
+  EXPECT_EQ(layers.numeric->options.run.passes, layers.run.passes);
+  const JobLayers two = job_layers(shared_of(ModelKind::kWdl), mixed_shape(), numeric_shape(3), 1000);
+  EXPECT_EQ(two.run.layers, 2U);
+  EXPECT_EQ(two.categories->options.run.layers, 2U);
+}
+
 TEST(JobLayers, RefuseWhatAModelCannotTake) {
   const auto refusal = [](ModelKind kind, const PartyShape& a, const PartyShape& b) {
     return testing::message_of<ConfigError>([&] { (void)job_layers(shared_of(kind), a, b, 100); });
@@ -210,6 +242,37 @@ TEST(Estimate, IsWrittenForAScreen) {
                                         HasSubstr("paillier takes 5.5 times what it expects (measured)")));
 }
 
+TEST(Estimate, SaysHowMuchTheRunHides) {
+  // One-hot features of a small job: room for all of it.
+  PartyShape binary = numeric_shape(60);
+  binary.encoding = {.scale = 0, .largest = 1.0, .clip = false};
+  const JobEstimate small = estimate(shared_of(ModelKind::kLr), binary, binary, 10000, kLink);
+  EXPECT_LE(small.exposure, 0x1p-40);
+  EXPECT_THAT(estimate_text(small), HasSubstr("\nsecurity            lattice 128 bits\nhiding              4"));
+  // A million rows of real numbers: the lattice has no room, and says so.
+  const JobEstimate large =
+      estimate(shared_of(ModelKind::kMlp), numeric_shape(392), numeric_shape(392), 1000000, kLink);
+  EXPECT_GT(large.exposure, 0x1p-40);
+  EXPECT_LT(large.exposure, 0x1p-10);
+  EXPECT_THAT(estimate_text(large), HasSubstr(" bits for the whole run, below the 40 that are aimed at"));
+  // Two layers add up.
+  const JobEstimate two = estimate(shared_of(ModelKind::kWdl), mixed_shape(), mixed_shape(), 5000, kLink);
+  EXPECT_DOUBLE_EQ(two.exposure, two.layers[0].cost.exposure + two.layers[1].cost.exposure);
+}
+
+TEST(Estimate, SaysWhichSchemesHaveWhatSecurity) {
+  job::Shared shared = shared_of(ModelKind::kLr);
+  shared.scheme.line_speed = 1;
+  const JobEstimate short_keys = estimate(shared, numeric_shape(50), numeric_shape(50), 1000, kLink);
+  EXPECT_TRUE(has_short_keys(short_keys.schemes));
+  EXPECT_THAT(estimate_text(short_keys),
+              AllOf(HasSubstr("paillier 112 bits (NIST: until 2030)"), HasSubstr("shared.scheme.security: 128")));
+  shared.scheme.security = job::Security::k128;
+  const JobEstimate long_keys = estimate(shared, numeric_shape(50), numeric_shape(50), 1000, kLink);
+  EXPECT_FALSE(has_short_keys(long_keys.schemes));
+  EXPECT_THAT(estimate_text(long_keys), AllOf(HasSubstr("128 bits"), Not(HasSubstr("NIST"))));
+}
+
 TEST(MachineSpeed, IsMeasuredWithRealKeys) {
   const he::LatticeScheme lattice;
   Random random;
@@ -249,6 +312,18 @@ TEST_F(Plan, TellsWhatAJobTakes) {
   EXPECT_THAT(result.out, HasSubstr("A's features updated under encryption with paillier"));
   EXPECT_THAT(result.out, HasSubstr("100: 10 epochs of 10\n"));
   EXPECT_THAT(result.out, HasSubstr("in all"));
+}
+
+TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
+  const std::vector<std::string> shape{"--features", "11", "--peer-features", "22", "--rows", "100"};
+  EXPECT_THAT(call(shape).out,
+              HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) does not "
+                        "apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
+                        "10 epochs. private.accept is nothing: `train` will refuse to start.\n"));
+  std::vector<std::string> accepted = shape;
+  accepted.insert(accepted.end(), {"--set", "private.accept=open_top"});
+  EXPECT_THAT(call(accepted).out, HasSubstr("private.accept is open_top.\n"));
+  EXPECT_THAT(call(shape, "b").out, Not(HasSubstr("Open top")));
 }
 
 TEST_F(Plan, PutsTheShapesWhereThePartyIs) {

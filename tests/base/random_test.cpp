@@ -1,6 +1,8 @@
 #include "blindfl/base/random.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <array>
@@ -230,6 +232,75 @@ TEST(SeededRandom, ChangesWithSeedAndPurpose) {
   EXPECT_NE(numbers, first_numbers(SeededRandom(1, 3)));
   EXPECT_NE(numbers, first_numbers(SeededRandom(2, 1)));
   EXPECT_NE(numbers, first_numbers(SeededRandom(1, 2 | std::uint64_t{1} << 63)));
+}
+
+TEST(SeededRandom, OfAKeyDependsOnAllOfItAndOnThePurpose) {
+  const auto numbers = first_numbers(SeededRandom(counting_key(), 2));
+  EXPECT_EQ(numbers, first_numbers(SeededRandom(counting_key(), 2)));
+  EXPECT_NE(numbers, first_numbers(SeededRandom(counting_key(), 3)));
+  for (std::size_t i = 0; i < KeyStream::kKeyBytes; ++i) {
+    Key key = counting_key();
+    key[i] ^= std::byte{0x80};
+    EXPECT_NE(numbers, first_numbers(SeededRandom(key, 2))) << "byte " << i;
+  }
+}
+
+/// What `draw_in` draws in a child process.
+template <class Draw>
+Bytes drawn_by_child(const Draw& draw_in) {
+  std::array<int, 2> ends{};
+  EXPECT_EQ(::pipe(ends.data()), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Bytes bytes = draw_in();
+    const bool written = ::write(ends[1], bytes.data(), bytes.size()) == static_cast<ssize_t>(bytes.size());
+    ::_exit(written ? 0 : 1);
+  }
+  ::close(ends[1]);
+  Bytes bytes(64);
+  const ssize_t got = ::read(ends[0], bytes.data(), bytes.size());
+  bytes.resize(static_cast<std::size_t>(std::max<ssize_t>(got, 0)));
+  ::close(ends[0]);
+  int status = -1;
+  EXPECT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  return bytes;
+}
+
+TEST(Random, AChildProcessDrawsOtherNumbersThanItsParent) {
+  Random random;
+  (void)draw(random, 8);  // the rest of the buffer is there before the child is
+  Random forked = random.fork();
+  for (Random* each : {&random, &forked}) {
+    const Bytes first = drawn_by_child([&] { return draw(*each, 32); });
+    const Bytes second = drawn_by_child([&] { return draw(*each, 32); });
+    ASSERT_EQ(first.size(), 32U);
+    EXPECT_NE(first, second);
+    const Bytes mine = draw(*each, 32);
+    EXPECT_NE(mine, first);
+    EXPECT_NE(mine, second);
+  }
+}
+
+TEST(Random, AGrandchildDrawsOtherNumbersThanTheChild) {
+  Random random;
+  const Bytes both = drawn_by_child([&] {
+    Bytes bytes = draw(random, 8);
+    const Bytes grandchild = drawn_by_child([&] { return draw(random, 24); });
+    bytes.insert(bytes.end(), grandchild.begin(), grandchild.end());
+    const Bytes child = draw(random, 24);
+    bytes.insert(bytes.end(), child.begin(), child.end());
+    return bytes;
+  });
+  ASSERT_EQ(both.size(), 56U);
+  EXPECT_FALSE(std::equal(both.begin() + 8, both.begin() + 32, both.begin() + 32));
+}
+
+TEST(Random, ADerivedStreamIsTheSameInAChildProcess) {
+  Random derived = Random::derived(counting_key(), as_bytes("masks"));
+  (void)draw(derived, 8);
+  const Bytes child = drawn_by_child([&] { return draw(derived, 32); });
+  EXPECT_EQ(child, draw(derived, 32));
 }
 
 TEST(SeededRandom, DrawsBelowALimitEvenly) {

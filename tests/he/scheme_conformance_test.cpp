@@ -6,8 +6,11 @@
 #include <string_view>
 
 #include "blindfl/base/error.h"
+#include "blindfl/he/paillier/paillier_plan.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/products.h"
+#include "he/paillier/masked_view.h"
+#include "he/paillier/tensor_lab.h"
 #include "testing/matrices.h"
 #include "testing/schemes.h"
 #include "testing/uniformity.h"
@@ -188,6 +191,43 @@ TEST_P(Conformance, MasksAreFreshAndUniform) {
   EXPECT_TRUE(testing::looks_uniform<UInt128>(opened.values()));
 }
 
+// Modulo 2^128 any mask of 128 bits is uniform. Paillier's owner opens integers, and sees what stands above.
+class PaillierConformance : public Conformance {};
+
+TEST_P(PaillierConformance, NothingOfTheLargestProductsShowsAboveTheirMasks) {
+  struct Case {
+    std::int64_t bound;  // of X
+    int right_bits;      // of M
+  };
+  constexpr std::size_t kRows = 80;
+  constexpr std::size_t kInner = 20;
+  constexpr std::size_t kCols = 16;
+  // Binary features against a share, features of 20 bits against a share, and against a derivative.
+  for (const auto& [bound, right_bits] : {Case{1, 128}, Case{1 << 20, 128}, Case{1 << 20, 41}}) {
+    std::vector<std::int64_t> left;
+    for (std::size_t r = 0; r < kRows; ++r) left.insert(left.end(), kInner, r % 2 == 0 ? bound : -bound);
+    const IntMatrix x = IntMatrix::dense(kRows, kInner, std::move(left), 16, static_cast<std::uint64_t>(bound));
+    const UInt128 least = 0 - (UInt128{1} << (right_bits - 1));
+    const ShareMatrix m = testing::constant_share(kInner, kCols, 32, least);
+    const auto plan = scheme_->plan({kRows, kInner, kCols, x.bound(), 16, 32, right_bits});
+    const Bytes reply = multiply(*plan, x, *load(*plan, encrypt(*plan, m))).reply;
+
+    const auto& layout = dynamic_cast<const paillier::PaillierPlan&>(*plan).reply();
+    const auto& key = dynamic_cast<const paillier::PaillierKeyOwner&>(*owner_).secret_key();
+    paillier::Integers right;
+    for (const UInt128 v : m.values()) right.push_back(paillier::to_big(static_cast<Int128>(v)));
+    // Both factors as large as they may be, in each of the terms.
+    const paillier::BigInt largest = paillier::BigInt(static_cast<std::int64_t>(kInner) * bound) *
+                                     paillier::BigInt::power_of_two(static_cast<std::size_t>(right_bits - 1));
+    BufferSource in(ByteView(reply).subspan(paillier::PaillierPlan::kIdBytes));
+    const paillier::testing::MaskedView view{layout.mask_bits, largest, paillier::BigInt::power_of_two(64),
+                                             paillier::open_masked(layout, key, in, pool_),
+                                             paillier::testing::plain_product(x, right, kCols)};
+    EXPECT_TRUE(view.hides_the_secret()) << plan->spec().describe();
+    EXPECT_TRUE(view.reaches_its_bound());
+  }
+}
+
 TEST_P(Conformance, MasksAreWhatTheirSourceGivesWhateverElseIsDrawn) {
   const IntMatrix x = random_matrix(Kind::kCsr, 70, 20, 16, 1 << 20, test_random_);
   const auto plan = scheme_->plan({70, 20, 5, 1 << 20, 16, 32, 128});
@@ -312,6 +352,8 @@ TEST_P(Conformance, KeysAreSavedOrSayThatTheyCannotBe) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, Conformance, ::testing::ValuesIn(testing::scheme_and_kernel_names()),
+                         [](const auto& scheme) { return scheme.param; });
+INSTANTIATE_TEST_SUITE_P(Schemes, PaillierConformance, ::testing::Values("paillier"),
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace

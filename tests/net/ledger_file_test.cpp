@@ -94,7 +94,7 @@ TEST_F(LedgerRead, HasAllThatWasWritten) {
   EXPECT_EQ(a.received.entries[1], (LedgerEntry{{Step::kOutputShare, 4, 0, 128, 1}, 0x237b38ef}));
   EXPECT_EQ(a.sent.traffic, (Traffic{3, 22}));
   EXPECT_EQ(a.received.traffic, (Traffic{2, 7}));
-  EXPECT_EQ(a.sent.hash, "5008e7ad75ef0bc67f95a0e94b7b81b0bffbcab0bc5e93f2ff15d6dac8f20375");
+  EXPECT_EQ(a.sent.hash, "841ad1b93f944d24c93a46706cbf47fa775d6c37581360baf7cdb2e845345f6b");
   const LedgerFile b = read_ledger(path_b_);
   EXPECT_EQ(b.head.party, "B");
   EXPECT_EQ(b.received.hash, a.sent.hash);

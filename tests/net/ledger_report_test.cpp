@@ -61,14 +61,14 @@ What they contain, and what they reveal to their receiver:
     contains  the sender's public key
     reveals   nothing
   forward operand (encrypted)
-    contains  the sender's piece of the receiver's weights, encrypted under the sender's key
+    contains  the sender's share of the receiver's weights, encrypted under the sender's key
     reveals   the layer's shape
   output share (share)
     contains  A's share of Z, rounded
     reveals   Z, rounded, to B
 
 The chains end with (the peer's ledger has the same two, the other way round):
-  sent      5008e7ad75ef0bc67f95a0e94b7b81b0bffbcab0bc5e93f2ff15d6dac8f20375  after 3 messages
+  sent      841ad1b93f944d24c93a46706cbf47fa775d6c37581360baf7cdb2e845345f6b  after 3 messages
   received  97b442d7ef26496dea783b7e16446e809f3375b7f4cc6d0ecb72cf49ac428cc7  after 2 messages
 )");
 }

@@ -40,16 +40,16 @@ constexpr std::string_view kLedgerOfA =
     "1ada6dc7524cb4edd342d7d9671280bdf3ef3f72fea32e14947d0ffb63bd5291\n"
     "0\treceived\tpublic key\t0\t-\t7\tpublic\tthe sender's public key\t3e5b31d1\t"
     "eaee94475b37c8e2bbdf3ba00208b8fed9303d42065d2e24602e4ed1ecf1c9b4\n"
-    "1\tsent\tforward operand\t3\t62x2\t7\tencrypted\tthe sender's piece of the receiver's weights, encrypted under "
+    "1\tsent\tforward operand\t3\t62x2\t7\tencrypted\tthe sender's share of the receiver's weights, encrypted under "
     "the sender's key\t8ea2095f\t"
-    "b58adf4fb9e89f53a641cf5d571d1b1ea7c06333f89248b9b408042d01a09f5a\n"
+    "a5599cb381c4fec217664d636dff6b2b23d8147ec8850c31de319135909de97a\n"
     "1\treceived\toutput share\t4\t128x1\t0\tshare\tA's share of Z, rounded\t237b38ef\t"
     "97b442d7ef26496dea783b7e16446e809f3375b7f4cc6d0ecb72cf49ac428cc7\n"
-    "2\tsent\tforward operand\t3\t62x2\t7\tencrypted\tthe sender's piece of the receiver's weights, encrypted under "
+    "2\tsent\tforward operand\t3\t62x2\t7\tencrypted\tthe sender's share of the receiver's weights, encrypted under "
     "the sender's key\t10d61917\t"
-    "5008e7ad75ef0bc67f95a0e94b7b81b0bffbcab0bc5e93f2ff15d6dac8f20375\n"
+    "841ad1b93f944d24c93a46706cbf47fa775d6c37581360baf7cdb2e845345f6b\n"
     "end\tsent\t3\t22\treceived\t2\t7\t"
-    "2a61efeeaf4078dd81364fc30a286f1efca167912df148513a82f3a3abc2233a\n";
+    "6b109b94f47e3f849e3f4db6f7c07faf1728506fda14a76893c81ff2b6fd45c5\n";
 
 constexpr Message kShort = {.step = Step::kForwardOperand, .layer = 2, .size = 8};
 constexpr std::string_view kShortText = "8 bytes!";

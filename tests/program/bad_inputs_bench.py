@@ -61,6 +61,7 @@ private:
     peer: ../{peer}/{peer}.crt
     patience: {PATIENCE}
   resources: {{threads: 1}}
+{"  accept: open_top" if party == "a" else ""}
 """
 
 

@@ -157,7 +157,7 @@ JOBS = [
     two("a test file at one party only", [job("a", "    test: test.csv\n", "")],
       ("private.data.test is given is no here", ALIKE),
         ("private.data.test is given is yes here", ALIKE)),
-    two("A twice", [job("b", "party: b", "party: a"), job("b", "    label_column: y\n", ""), put("b/train.csv",
+    two("A twice", [job("b", "party: b", "party: a\n  accept: open_top"), job("b", "    label_column: y\n", ""), put("b/train.csv",
       table("a")),
         put("b/test.csv", table("a"))], ("call themselves A", "the one with the labels is B"),
         ("call themselves A", "the one with the labels is B")),

@@ -126,6 +126,35 @@ class RunFolder(unittest.TestCase):
             self.assertEqual(rooms_that_say(name), {"app/work"}, name)
 
 
+class Evidence(unittest.TestCase):
+    """Tests that are named as such are there."""
+
+    def setUp(self):
+        self.tests = set()
+        for path in sorted((PROJECT / "tests").rglob("*.cpp")):
+            for suite, name in re.findall(r"\bTEST(?:_[FP])?\(\s*(\w+),\s*(\w+)\)", path.read_text()):
+                self.tests.add(f"{suite}.{name}")
+
+    def is_there(self, word):
+        if word.endswith("_test.cpp"):
+            return any(PROJECT.glob("tests/**/" + word.removeprefix("tests/")))
+        beginning = re.fullmatch(r"(.*?)(?:\.\.\.|\*)", word)  # of a test's name, or all tests of a suite
+        return any(t.startswith(beginning[1]) for t in self.tests) if beginning else word in self.tests
+
+    def test_every_test_that_a_document_names_is_there(self):
+        named = [(page, word) for page in ("SECURITY.md", "CONTRIBUTING.md", "docs/protocols.md")
+                 for word in names_in(read(page))
+                 if re.fullmatch(r"[\w/]+_test\.cpp|[A-Z]\w+\.(?:[A-Z]\w+(?:\.\.\.|\*)?|\*)", word)]
+        self.assertGreater(len(named), 50)
+        self.assertEqual([(page, word) for page, word in named if not self.is_there(word)], [])
+
+    def test_that_of_masks_looks_at_integers_and_at_bytes(self):
+        page = " ".join(read("SECURITY.md").split())
+        for words in ("`tests/he/lattice/reply_bytes_test.cpp` (the bytes that travel", "above the mask or below",
+                      "`make mutants`"):
+            self.assertIn(words, page)
+
+
 class Roles(unittest.TestCase):
     def test_readme_and_architecture_say_who_is_host_and_who_is_guest(self):
         for name in (["README.md"], ["docs", "architecture.md"]):

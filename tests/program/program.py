@@ -208,7 +208,7 @@ class Pair:
             data["label_column"] = "label"
         link = {**link, "certificate": f"{party}.example.crt", "key": f"{party}.example.key",
                 "peer": f"{'b' if party == 'a' else 'a'}.example.crt", "patience": 20}
-        private = {"party": party, "data": data, "link": link, "resources": {"threads": 1},
+        private = {"party": party, **({"accept": "open_top"} if party == "a" else {}), "data": data, "link": link, "resources": {"threads": 1},
                    "run": {"ledger": True, "weight_seed": 5 if party == "a" else 6, "folder": "./run"}}
         for section, values in more.items():
             private[section] = {**private.get(section, {}), **values}

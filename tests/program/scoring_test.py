@@ -43,8 +43,23 @@ class Scoring(ProgramTest):
         self.check_nothing_of_labels(pair.a / "run")
         self.assertFalse(list(pair.a.rglob("*scores*")))
 
+    def check_consent(self, pair):
+        """A does not score unless it accepts an open top, and says so before it meets B."""
+        for command in ("predict", "evaluate", "train", "resume"):
+            alone = program.Process(command, pair.a, ["--set", "private.accept=nothing", "--set",
+                                                      f"private.run.folder={pair.a / ('run' if command != 'train' else 'new')}"])
+            self.assertEqual(alone.end(), 1)
+            lines = alone.complaint().splitlines()
+            self.assertEqual(len(lines), 3, lines)
+            self.assertIn(f"blindfl {command}: private.accept: with an open top B sees", lines[0])
+            self.assertIn("(a) does not apply: 1 output for ", lines[1])
+            self.assertIn("accept: open_top", lines[2])
+            self.assertNotIn("dialling", alone.printed())
+
     def test_logistic_regression(self):
-        self.check_predictions(self.small_pair(job({"kind": "lr"})))
+        pair = self.small_pair(job({"kind": "lr"}))
+        self.check_predictions(pair)
+        self.check_consent(pair)
 
     def test_multi_layer_perceptron(self):
         self.check_predictions(self.small_pair(job({"kind": "mlp", "hidden": [6]})))

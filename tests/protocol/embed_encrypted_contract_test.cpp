@@ -1,7 +1,7 @@
 // The contract of docs/protocols.md for embedding tables that are updated under encryption: what a table's holder
-// receives it cannot open, and what the key's owner opens is masked and re-randomised, whatever row was looked up. The
-// same checks are shown to fail when either is left out. The weights' products travel under the plain scheme, whose
-// messages this test can read.
+// receives it cannot open, and what the key's owner opens is masked and re-randomised, whatever row was looked up.
+// Negative controls: the same checks are shown to fail when either is left out. The weights' products travel under the
+// plain scheme, whose messages this test can read.
 
 #include <gtest/gtest.h>
 
@@ -115,12 +115,40 @@ class EncryptedTables {
     return all;
   }
 
+  /// The largest row that can be looked up, over all steps, in the sum or in a window's sum: from the bounds of weights
+  /// and derivatives, as docs/protocols.md has it. Of the parameters it takes scales, which are units, and no width.
+  [[nodiscard]] BigInt largest_row(Party holder, bool window) {
+    const EncryptedUpdateParams params = update(holder);
+    const CategoryField& field = table(holder, holder).field().field;
+    const double mu = spec_.sgd.momentum;
+    double factors = static_cast<double>(spec_.sgd.steps) * kRate / (1.0 - mu);
+    if (window) {
+      factors = 0;
+      const int length = static_cast<int>(std::ceil(32 / -std::log2(mu)));
+      for (int k = 0; k < length; ++k) factors += std::pow(mu, -k);
+    }
+    const double derivative = static_cast<double>(spec_.out) * spec_.derivative.largest * spec_.largest_weight;
+    BigInt derivatives;
+    mpz_set_d(derivatives,
+              std::ceil(std::ldexp(factors * derivative, window ? params.history_scale() : params.derivative_scale())));
+    // Each may have been rounded up, at both parties.
+    derivatives = derivatives + BigInt(static_cast<std::int64_t>(2 * spec_.sgd.steps * kBatch));
+    const BigInt category = static_cast<std::int64_t>(field.bound());
+    return derivatives * category * category * BigInt(static_cast<std::int64_t>(field.most));
+  }
+
   /// What the key's owner opens of two more steps, of each of the sums that travel.
   [[nodiscard]] std::vector<MaskedView> views_of_owner(Party holder) {
     const EncryptedUpdateParams params = update(holder);
     const ReplyLayout layout = params.reply(kBatch);
     const SecretKey& key = key_of(peer_of(holder));
-    std::vector<MaskedView> views(params.parts(), {layout.mask_bits});
+    // 2^40 for each value that is opened in a run.
+    const std::size_t opened_in_a_run = spec_.sgd.steps * kBatch * kDimension * params.parts();
+    const BigInt margin = BigInt(static_cast<std::int64_t>(opened_in_a_run)) * BigInt::power_of_two(40);
+    std::vector<MaskedView> views;
+    for (std::size_t part = 0; part < params.parts(); ++part) {
+      views.push_back({layout.mask_bits, largest_row(holder, part > 0), margin});
+    }
     while (views.front().seen.size() < 1280) {
       run_passes();
       const EncryptedUpdateHolder& update = *table(holder, holder).holder();

@@ -88,6 +88,8 @@ TEST(EmbedMatMulParams, RefusesScalesAndRangesThatAreNone) {
       {"gradients finer than what they are made of", [](Spec& s) { s.gradient_scale = 65; }, "a scale is out of range"},
       {"a negative output scale", [](Spec& s) { s.output_scale = -1; }, "Z cannot be opened at -1 fractional bits"},
       {"an output scale beyond the product's", [](Spec& s) { s.output_scale = 53; }, "it has 52"},
+      {"an output that gives features away", [](Spec& s) { s.output_scale = 21; },
+       "gives A's features away to B by lattice reduction; take 20 at most, or set fine_outputs_reveal_features"},
       {"a weight bound that is not one", [](Spec& s) { s.largest_weight = std::nan(""); }, "the largest weight"},
       {"no weights", [](Spec& s) { s.largest_weight = 0; }, "the largest weight"},
       {"endless embeddings", [](Spec& s) { s.largest_embedding = kInfinity; }, "the largest embedding"},
@@ -119,6 +121,7 @@ TEST(EmbedMatMulParams, RefusesWhatCouldOverflow) {
       {"outputs that cannot be opened",
        [](Spec& s) {
          s.output_scale = 50;
+         s.fine_outputs_reveal_features = true;
          s.largest_weight = 256;
        },
        "could overflow when they are opened"},

@@ -140,7 +140,7 @@ class EmbedSteps {
                       params().lookup(table(opener, t).field(), kBatch)),
             multiply(x, table(opener, t).weight()->piece), multiply(x, table_values(t))};
   }
-  /// The other's piece of E times its own of W, a part of E W.
+  /// The other's share of E times its own of W, a part of E W.
   [[nodiscard]] Opened embedding_product(Party opener) {
     const Limbs limbs = params().choose_limbs(scheme_);
     const auto product = [&](const ShareMatrix& e, const ShareMatrix& w) {

@@ -1,5 +1,6 @@
 // The contract of docs/protocols.md for updates under encryption, value by value: what A receives it cannot open, and
-// what B opens is masked, in every slot. The same checks are shown to fail when the masks are left out.
+// what B opens is masked, in every slot, by masks that are wide enough for the largest value there can be. Negative
+// controls: the same checks are shown to fail when the masks are left out.
 
 #include <gtest/gtest.h>
 
@@ -35,18 +36,48 @@ const SecretKey& key_of(Session& session) {
   return dynamic_cast<const PaillierKeyOwner&>(session.key_owner()).secret_key();
 }
 
-MatMulSpec make_spec(double momentum) {
+constexpr double kLargestDerivative = 4.0;
+constexpr double kRate = 0.1;
+
+MatMulSpec make_spec(double momentum, std::size_t steps = 50) {
   MatMulSpec spec = small_spec(kInA, 6, kOut, kBatch);
-  spec.derivative = {.scale = 32, .largest = 4.0, .clip = false};
+  spec.derivative = {.scale = 32, .largest = kLargestDerivative, .clip = false};
   spec.update = Update::kEncrypted;
-  spec.sgd = {.learning_rate = 0.1, .momentum = momentum, .steps = 50};
+  spec.sgd = {.learning_rate = kRate, .momentum = momentum, .steps = steps};
   return spec;
+}
+
+/// The largest `X V` there can be, over all steps, of the sum or of a window's sum: from the bounds of features and
+/// derivatives, as docs/protocols.md has it. Of the layer's parameters it takes scales, which are units, and no width.
+BigInt largest_product(const MatMulSpec& spec, const EncryptedUpdateParams& params, bool window) {
+  const double mu = spec.sgd.momentum;
+  // Encoded derivatives of a batch times what the steps multiply them by.
+  double factors = static_cast<double>(spec.sgd.steps) * spec.sgd.learning_rate / (1.0 - mu);
+  if (window) {
+    factors = 0;
+    const int length = static_cast<int>(std::ceil(32 / -std::log2(mu)));
+    for (int k = 0; k < length; ++k) factors += std::pow(mu, -k);
+  }
+  const int scale = window ? params.history_scale() : params.derivative_scale();
+  BigInt derivatives;
+  mpz_set_d(derivatives, std::ceil(std::ldexp(factors * spec.derivative.largest, scale)));
+  // Each may have been rounded up.
+  derivatives = derivatives + BigInt(static_cast<std::int64_t>(spec.sgd.steps * spec.batch));
+  BigInt feature;
+  mpz_set_d(feature, std::ldexp(spec.features_a.largest, spec.features_a.scale));
+  return derivatives * feature * feature * BigInt(static_cast<std::int64_t>(spec.in_a));
+}
+
+/// 2^40 for each value that B opens in a run.
+BigInt margin_of_run(const MatMulSpec& spec) {
+  const std::size_t sums = spec.sgd.momentum == 0 ? 1 : 3;
+  return BigInt(static_cast<std::int64_t>(spec.sgd.steps * spec.batch * spec.out * sums)) * BigInt::power_of_two(40);
 }
 
 class EncryptedContract : public ::testing::Test {
  protected:
-  explicit EncryptedContract(double momentum = 0.0, bool masks = true)
-      : spec_(make_spec(momentum)),
+  explicit EncryptedContract(double momentum = 0.0, bool masks = true, std::size_t steps = 50)
+      : spec_(make_spec(momentum, steps)),
         pair_(*scheme_, spec_),
         params_(pair_.a.params(), he::paillier::InsecureParams::make()),
         lab_(key_of(pair_.parties.session(Party::kB))) {
@@ -111,7 +142,11 @@ class EncryptedContract : public ::testing::Test {
   };
   [[nodiscard]] std::vector<PartView> views_of_b() {
     const ReplyLayout layout = params_.reply(kBatch);
-    std::vector<PartView> views(params_.parts(), {{layout.mask_bits, {}, {}}, {layout.mask_bits, {}, {}}});
+    std::vector<PartView> views;
+    for (std::size_t part = 0; part < params_.parts(); ++part) {
+      const MaskedView view{layout.mask_bits, largest_product(spec_, params_, part > 0), margin_of_run(spec_)};
+      views.push_back({view, view});
+    }
     for (int i = 0; i < 2; ++i) {
       run_passes();
       const std::vector<const CryptoTensor*> sources{&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
@@ -124,8 +159,7 @@ class EncryptedContract : public ::testing::Test {
         const Integers product = plain_product(x_a_, lab_.decrypt(*sources.at(part)), kOut);
         for (std::size_t k = 0; k < product.size(); ++k) {
           MaskedView& view = k < product.size() / 2 ? views[part].with_features : views[part].without_features;
-          view.seen.push_back(opened[part * product.size() + k]);
-          view.secret.push_back(product[k]);
+          view.add(opened[part * product.size() + k], product[k]);
         }
       }
       step();
@@ -188,6 +222,81 @@ TEST_F(EncryptedContractWithMomentum, BOpensTheSumAndBothWindowsOnlyMasked) {
 }
 TEST_F(EncryptedContractWithMomentumWithoutMasks, IsSeenInEveryPart) {
   for (const PartView& view : views_of_b()) EXPECT_FALSE(view.with_features.hides_the_secret());
+}
+
+/// Every feature and every derivative as large as it may be, with signs that add up: what the bounds are for.
+class EncryptedContractAtItsBounds : public EncryptedContract {
+ protected:
+  explicit EncryptedContractAtItsBounds(bool masks = true) : EncryptedContract(0.0, masks, /*steps=*/3) {
+    const auto largest = static_cast<std::int64_t>(std::ldexp(spec_.features_a.largest, spec_.features_a.scale));
+    std::vector<std::int64_t> features;
+    std::vector<double> dz;
+    for (std::size_t r = 0; r < kBatch; ++r) {
+      features.insert(features.end(), kInA, r % 2 == 0 ? largest : -largest);
+      dz.insert(dz.end(), kOut, r % 2 == 0 ? kLargestDerivative : -kLargestDerivative);
+    }
+    x_a_ = IntMatrix::dense(kBatch, kInA, std::move(features), spec_.features_a.scale,
+                            static_cast<std::uint64_t>(largest));
+    x_b_ = random_features(spec_.features_b, IntMatrix::Kind::kCsr, kBatch, 6, random_);
+    derivative_ = encode_derivative(FixedPoint(spec_.derivative), kBatch, kOut, dz);
+  }
+
+  /// What B opens in the last of all steps.
+  [[nodiscard]] MaskedView last_view_of_b() {
+    for (int i = 0; i < 2; ++i) {
+      (void)pair_.forward(x_a_, x_b_);
+      (void)pair_.backward(x_a_, x_b_, derivative_);
+      step();
+    }
+    (void)pair_.forward(x_a_, x_b_);
+    const ReplyLayout layout = params_.reply(kBatch);
+    const Bytes payload = received(Party::kB, Step::kForwardProduct).back();
+    BufferSource in(payload);
+    ThreadPool pool;
+    return {layout.mask_bits, largest_product(spec_, params_, false), margin_of_run(spec_),
+            open_masked(layout, lab_.key(), in, pool),
+            plain_product(x_a_, lab_.decrypt(pair_.a.holder()->sum()), kOut)};
+  }
+};
+
+class EncryptedContractAtItsBoundsWithoutMasks : public EncryptedContractAtItsBounds {
+ protected:
+  EncryptedContractAtItsBoundsWithoutMasks() : EncryptedContractAtItsBounds(/*masks=*/false) {}
+};
+
+TEST_F(EncryptedContractAtItsBounds, BSeesNothingOfTheLargestValuesAboveTheirMasks) {
+  const MaskedView view = last_view_of_b();
+  EXPECT_TRUE(view.hides_the_secret());
+  EXPECT_TRUE(view.reaches_its_bound()) << "there are larger values than the test has tried";
+}
+TEST_F(EncryptedContractAtItsBoundsWithoutMasks, TheyAreSeen) {
+  const MaskedView view = last_view_of_b();
+  EXPECT_FALSE(view.hides_the_secret());
+  EXPECT_FALSE(view.shows_nothing_above_the_mask());
+}
+
+TEST(EncryptedUpdateMasks, AreLongerThanAnyValueBy40BitsAndTheLogarithmOfTheValuesOfARun) {
+  for (const double momentum : {0.0, 0.0001, 0.9}) {
+    for (const std::size_t steps : {std::size_t{1}, std::size_t{50}, std::size_t{1'000'000}}) {
+      for (const std::size_t batch : {std::size_t{1}, kBatch, std::size_t{1000}}) {
+        for (const double largest : {1.0, 16.0}) {
+          MatMulSpec spec = make_spec(momentum, steps);
+          spec.batch = batch;
+          spec.features_a = {.scale = largest == 1.0 ? 0 : 16, .largest = largest};
+          spec.features_b = spec.features_a;
+          const EncryptedUpdateParams params(MatMulParams(spec), he::paillier::Params({.key_bits = 2048}));
+          const ReplyLayout layout = params.reply(batch);
+          SCOPED_TRACE(::testing::Message() << "momentum " << momentum << ", " << steps << " steps of " << batch);
+          BigInt most = largest_product(spec, params, false);
+          if (momentum != 0) most = std::max(most, largest_product(spec, params, true));
+          EXPECT_TRUE((MaskedView{layout.mask_bits, most, margin_of_run(spec)}.is_wide_enough()));
+          // Value and mask stay inside their slot, whatever their signs.
+          EXPECT_LE(BigInt::power_of_two(static_cast<std::size_t>(layout.mask_bits)) + most,
+                    BigInt::power_of_two(static_cast<std::size_t>(layout.slots.width() - 1)));
+        }
+      }
+    }
+  }
 }
 
 /// Slots of B's replies that stand for no value.

@@ -3,6 +3,7 @@
 
 #include "blindfl/protocol/encrypted_update.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -378,8 +379,72 @@ TEST_F(EncryptedUpdateState, ForgetsGradientsThatAreDiscarded) {
   trained.expect_weights();
 }
 
+TEST_F(EncryptedUpdateState, RefusesMorePassesInAStepThanWereDeclared) {
+  sgd_.passes_per_step = 2;
+  Trained trained(*scheme_, Features::kBinary, 1, sgd_);
+  const IntMatrix x_a = trained.batch(Party::kA, random_);
+  const IntMatrix x_b = trained.batch(Party::kB, random_);
+  const Derivative derivative = random_derivative(trained.spec, random_);
+  for (int i = 0; i < 2; ++i) (void)trained.pair.backward(x_a, x_b, derivative);
+  const char* const said = "layer 'matmul': backward pass 3 of one step, and 2 were declared";
+  EXPECT_THAT(testing::message_of<InvalidArgument>(
+                  [&] { (void)trained.pair.a.backward(x_a, absent_derivative(kBatch, kBatch)); }),
+              ::testing::StartsWith(said));
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)trained.pair.b.backward(x_b, derivative); }),
+              ::testing::StartsWith(said));
+  // Nothing was sent, and the step goes on with the passes that there is room for.
+  trained.pair.a.holder()->step();
+  trained.pair.b.owner()->step();
+  trained.pair.b.row_update()->step();
+  (void)trained.pair.backward(x_a, x_b, derivative);
+}
+
+// What B encrypts of a pass and A multiplies with its features is at most `largest * 2^scale * bound`: one row of a
+// batch may count for all of it.
+TEST(EncryptedUpdateBounds, HaveRoomForAllPassesOfAllSteps) {
+  for (const double momentum : {0.0, 0.5, 0.9, 0.99}) {
+    for (const std::size_t passes : {1, 2, 100}) {
+      const SgdOptions sgd{.learning_rate = 0.1, .momentum = momentum, .steps = 500, .passes_per_step = passes};
+      const MatMulParams layer(make_spec(Features::kReal, 2, sgd));
+      const EncryptedUpdateParams params(layer, he::paillier::Params({.key_bits = 2048}));
+      const auto bound = static_cast<double>(layer.features(Party::kA).bound());
+      const double of_pass = 4.0 * bound * static_cast<double>(passes);
+      double sum = 0;
+      for (std::size_t s = 0; s < sgd.steps; ++s) {
+        sum += of_pass * std::ldexp(params.sums().coefficient(s), params.derivative_scale());
+      }
+      EXPECT_LE(std::log2(sum), params.weights(false).bits) << momentum << " " << passes;
+      if (momentum == 0) continue;
+      double window = 0;
+      for (std::size_t s = 0; s < params.sums().window(); ++s) {
+        window += of_pass * std::ldexp(std::pow(momentum, -static_cast<double>(s)), params.history_scale());
+      }
+      EXPECT_LE(std::log2(window), params.weights(true).bits) << momentum << " " << passes;
+    }
+  }
+}
+
+// A mask hides a value of a run by 40 bits and the logarithm of all values that the run opens.
+TEST(EncryptedUpdateBounds, MasksAreMadeForEveryForwardPassOfTheRun) {
+  for (const double momentum : {0.0, 0.9}) {
+    for (const std::uint64_t passes : {0, 1000, 1000000}) {
+      MatMulSpec spec = make_spec(Features::kReal, 3, {.learning_rate = 0.1, .momentum = momentum, .steps = 500});
+      spec.run.passes = passes;
+      const EncryptedUpdateParams params{MatMulParams(spec), he::paillier::Params({.key_bits = 2048})};
+      const double declared = passes == 0 ? 2.0 * 500 : static_cast<double>(passes);
+      const double opened = declared * kBatch * 3 * (momentum == 0 ? 1 : 3);
+      const he::paillier::ReplyLayout layout = params.reply(kBatch);
+      // Largest of all that is hidden: the sum of a row's products with weights as large as they may be.
+      const double most = std::log2(static_cast<double>(kInA) * 2.0 * 0x1p16) + params.weights(false).bits;
+      EXPECT_GE(layout.mask_bits - most, 40 + std::log2(opened)) << passes;
+      EXPECT_LE(declared * params.exposure_of_reply(), 0x1p-40) << passes;
+    }
+  }
+}
+
 TEST_F(EncryptedUpdateState, AddsUpSeveralPassesOfOneStep) {
   sgd_.momentum = 0;
+  sgd_.passes_per_step = 2;
   Trained trained(*scheme_, Features::kInteger, 1, sgd_);
   const std::vector<double> before = trained.weight_a();
   const IntMatrix x_a = trained.batch(Party::kA, random_);

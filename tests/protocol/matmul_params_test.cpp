@@ -45,9 +45,16 @@ TEST(MatMulParams, RefusesWhatCouldOverflowNamingLayerShapeAndScale) {
        "at scale 72"},
       {"huge batches", [](MatMulSpec& s) { s.batch = std::size_t{1} << 40; }, "gradients"},
       {"a negative weight scale", [](MatMulSpec& s) { s.weight_scale = -1; }, "fractional bits"},
-      {"an output that cannot be opened", [](MatMulSpec& s) { s.output_scale = 48; }, "opened"},
+      {"an output that cannot be opened",
+       [](MatMulSpec& s) {
+         s.output_scale = 48;
+         s.fine_outputs_reveal_features = true;
+       },
+       "could overflow when they are opened"},
+      {"an output that gives features away", [](MatMulSpec& s) { s.output_scale = 21; },
+       "gives A's features away to B by lattice reduction; take 20 at most, or set fine_outputs_reveal_features"},
       {"a gradient that a short batch could outgrow", [](MatMulSpec& s) { s.gradient_scale = 60; }, "gradient scale"},
-      {"an output scale beyond the product's", [](MatMulSpec& s) { s.output_scale = 49; }, "opened"},
+      {"an output scale beyond the product's", [](MatMulSpec& s) { s.output_scale = 49; }, "it has 48"},
       {"a weight bound that is not one", [](MatMulSpec& s) { s.largest_weight = std::nan(""); }, "largest weight"},
       {"a deviation that is not one", [](MatMulSpec& s) { s.initial_deviation = -1; }, "deviation"},
   };
@@ -63,6 +70,16 @@ TEST(MatMulParams, RefusesWhatCouldOverflowNamingLayerShapeAndScale) {
       EXPECT_THAT(error.what(), HasSubstr(c.says)) << c.name;
     }
   }
+}
+
+TEST(MatMulParams, OpensNoFinerThanTwentyBitsUnlessAsked) {
+  MatMulSpec spec = good();
+  spec.output_scale = 20;
+  EXPECT_EQ(MatMulParams(spec).spec().output_scale, 20);
+  spec.output_scale = 21;
+  EXPECT_THROW((void)MatMulParams(spec), InvalidArgument);
+  spec.fine_outputs_reveal_features = true;
+  EXPECT_EQ(MatMulParams(spec).spec().output_scale, 21);
 }
 
 TEST(MatMulParams, ComputesBitsThatTheWorstCaseReaches) {

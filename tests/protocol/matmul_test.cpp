@@ -124,7 +124,7 @@ TEST_P(MatMulLayer, EncryptedPiecesTravelOncePerChangeNotOncePerUse) {
   EXPECT_EQ(operands_sent(Party::kA), 1U);
   EXPECT_EQ(operands_sent(Party::kB), 1U);
 
-  // W_A changes at both parties: B's piece of it must be sent again, A's piece of W_B need not.
+  // W_A changes at both parties: B's share of it must be sent again, A's share of W_B need not.
   for (MatMul* half : {&pair.a, &pair.b}) ++half->weight(Party::kA).version;
   pair.b.weight(Party::kA).piece = testing::constant_share(4, 2, 32, 99);
   const auto [at_a, at_b] = pair.forward(x, x);

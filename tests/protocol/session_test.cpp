@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <functional>
+#include <set>
 #include <string>
 #include <thread>
 
@@ -185,6 +186,26 @@ TEST(Session, DrawsDifferentInitialWeightsAtTheTwoPartiesEvenFromOneSeed) {
   const auto draws =
       run_both(as(Party::kA, *channels.first), as(Party::kB, *channels.second), [&] { channels.first->close(); });
   EXPECT_NE(draws.first, draws.second);
+}
+
+TEST(Session, DrawsOtherInitialWeightsInEachSessionLayerAndPartyWhereThereIsNoSeed) {
+  const he::PlainScheme scheme;
+  std::set<std::uint64_t> draws;
+  for (int i = 0; i < 2; ++i) {
+    const auto channels = net::make_memory_channels();
+    const auto as = [&](Party party, net::Channel& channel) {
+      return [&, party] {
+        const Session session(party, channel, scheme);
+        const std::uint64_t first = session.weight_random(0).next_u64();
+        EXPECT_EQ(session.weight_random(0).next_u64(), first) << "the same at each call";
+        return std::pair(first, session.weight_random(1).next_u64());
+      };
+    };
+    const auto [a, b] =
+        run_both(as(Party::kA, *channels.first), as(Party::kB, *channels.second), [&] { channels.first->close(); });
+    draws.insert({a.first, a.second, b.first, b.second});
+  }
+  EXPECT_EQ(draws.size(), 8U);
 }
 
 TEST(Session, NumbersLayersAlikeAtBothParties) {

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "blindfl/he/paillier/masked_reply.h"
 #include "blindfl/share/share_matrix.h"
+#include "he/paillier/masked_view.h"
 #include "testing/uniformity.h"
 
 // What a party sees, next to the secrets inside it: for tests of the contract in docs/protocols.md.
@@ -43,32 +43,7 @@ struct RingView {
   }
 };
 
-/// Integers behind masks that a party opened: Paillier's, where no ring makes masks uniform by itself.
-struct MaskedView {
-  int mask_bits = 0;
-  he::paillier::Integers seen{};
-  he::paillier::Integers secret{};
-
-  /// Uniform below 2^mask_bits, and independent of the secret: subtracting it leaves something uniform too.
-  [[nodiscard]] bool hides_the_secret() const {
-    he::paillier::Integers rest;
-    for (std::size_t i = 0; i < seen.size(); ++i) rest.push_back(seen[i] - secret[i]);
-    return look_uniform(seen) && look_uniform(rest);
-  }
-
- private:
-  [[nodiscard]] bool look_uniform(const he::paillier::Integers& values) const {
-    for (const int from : {0, mask_bits - 64}) {
-      std::vector<std::uint64_t> bits;
-      for (const he::paillier::BigInt& v : values) {
-        he::paillier::BigInt shifted;
-        mpz_fdiv_q_2exp(shifted, v, static_cast<mp_bitcnt_t>(from));
-        bits.push_back(low64(he::paillier::low128(shifted)));
-      }
-      if (!testing::looks_uniform<std::uint64_t>(bits)) return false;
-    }
-    return true;
-  }
-};
+/// Integers behind masks that a party opened: Paillier's.
+using he::paillier::testing::MaskedView;
 
 }  // namespace blindfl::protocol

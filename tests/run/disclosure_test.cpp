@@ -11,20 +11,27 @@ namespace blindfl::run {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::vector<ModelFacts> all_models() {
   std::vector<ModelFacts> models;
-  for (unsigned bits = 0; bits < 64; ++bits) {
-    const ModelFacts model{.numeric = (bits & 1) != 0,
-                           .categorical = (bits & 2) != 0,
-                           .encrypted_update = (bits & 4) != 0,
-                           .matching = static_cast<Matching>((bits >> 3) & 3),
-                           .stops_early = (bits & 32) != 0};
+  for (unsigned bits = 0; bits < 1024; ++bits) {
+    ModelFacts model{.numeric = (bits & 1) != 0,
+                     .categorical = (bits & 2) != 0,
+                     .encrypted_update = (bits & 4) != 0,
+                     .short_keys = (bits & 512) != 0,
+                     .matching = static_cast<Matching>((bits >> 3) & 3),
+                     .stops_early = (bits & 32) != 0};
+    const LayerFacts layer{.in_a = 50, .out = (bits & 64) != 0 ? 64U : 1U};
+    model.numeric_layer = model.category_layer = layer;
+    model.openings = (bits & 128) != 0 ? 10 : 1;
+    model.b_has_features = (bits & 256) == 0;
     if (model.numeric || model.categorical) models.push_back(model);
   }
   return models;
@@ -41,6 +48,20 @@ TEST(Disclosure, SaysSomethingOfEveryKindForEveryModel) {
     }
   }
   EXPECT_THROW((void)disclosure_of(Party::kA, {.numeric = false, .categorical = false}), InvalidArgument);
+}
+
+TEST(Disclosure, NamesTheSecurityOfPailliersShortKeysAtBothParties) {
+  for (const ModelFacts& model : all_models()) {
+    for (const Party party : {Party::kA, Party::kB}) {
+      const Disclosure said = disclosure_of(party, model);
+      const auto names_it = Contains(AllOf(HasSubstr("112 bits"), HasSubstr("NIST: until 2030"), HasSubstr("128")));
+      if (model.short_keys) {
+        EXPECT_THAT(said.could_work_out, names_it);
+      } else {
+        EXPECT_THAT(said.could_work_out, Not(names_it));
+      }
+    }
+  }
 }
 
 TEST(Disclosure, ALearnsNothingOfLabelsInAnyModel) {
@@ -61,12 +82,74 @@ TEST(Disclosure, SaysPlainlyThatBCanWorkOutAsPart) {
     EXPECT_THAT(b.could_work_out, Contains(HasSubstr("alike in all of B's features")));
     EXPECT_THAT(b.could_work_out, Contains(HasSubstr("shared secretly")));
     const auto measured = Contains(AllOf(HasSubstr("X_A W_A"), HasSubstr("0.99998"), HasSubstr("0.84")));
-    if (model.numeric) {
+    if (model.numeric && *model.b_has_features) {
       EXPECT_THAT(b.could_work_out, measured);
     } else {
-      // Measured for numeric features: categories have nothing of the kind to claim.
+      // Measured for numeric features beside B's own: categories have nothing of the kind to claim.
       EXPECT_THAT(b.could_work_out, Not(measured));
     }
+  }
+}
+
+TEST(Disclosure, SaysPlainlyThatBRecoversAsBinaryFeatures) {
+  for (const ModelFacts& model : all_models()) {
+    const Disclosure b = disclosure_of(Party::kB, model);
+    EXPECT_THAT(
+        b.could_work_out.front(),
+        AllOf(HasSubstr("open top"), HasSubstr("can recover A's features that are 0 or 1, one-hot ones too, exactly"),
+              HasSubstr("(a) where there are at least as many outputs as A has features"),
+              HasSubstr("(b) with any number of outputs, where the same rows are opened again"),
+              HasSubstr("Neither rounding nor initial_deviation prevents it")));
+    // The figures of the review.
+    EXPECT_THAT(b.could_work_out.front(),
+                AllOf(HasSubstr("40 of 40"), HasSubstr("12 of 12"), HasSubstr("16 of 16"), HasSubstr("8 of 8"),
+                      HasSubstr("all 54 lie in B's span"), HasSubstr("31 of them")));
+    // What B never saw is about messages, and contradicts none of it.
+    EXPECT_THAT(b.never_saw, Contains(AllOf(HasSubstr("A message that holds A's features"),
+                                            HasSubstr("It does not need one to work out those that are 0 or 1"))));
+    EXPECT_THAT(b.never_saw, Each(Not(AnyOf(StartsWith("A's features"), StartsWith("A's trained weights")))));
+    EXPECT_THAT(b.could_work_out, Contains(HasSubstr("also A's trained weights")));
+  }
+}
+
+TEST(Disclosure, NamesTheWaysThatTheModelLeavesOpen) {
+  ModelFacts model;
+  model.numeric_layer = {.in_a = 54, .out = 64};
+  model.openings = 30;
+  model.b_has_features = true;
+  const auto could = [&] { return disclosure_of(Party::kB, model).could_work_out; };
+  const auto a = Contains(AllOf(StartsWith("(a) "), HasSubstr("64 outputs, 54 features of A")));
+  const auto b = Contains(AllOf(StartsWith("(b) "), HasSubstr("opened 30 times")));
+  const auto outright =
+      Contains(HasSubstr("B has no features of its own: Z is A's part of each row (X_A W_A) outright"));
+  EXPECT_THAT(could(), AllOf(a, b, Not(outright)));
+  model.numeric_layer.out = 1;
+  EXPECT_THAT(could(), AllOf(Not(Contains(StartsWith("(a) "))), b));
+  model.openings = 1;
+  EXPECT_THAT(could(), AllOf(Not(Contains(StartsWith("(b) "))), Contains(HasSubstr("Neither (a) nor (b)"))));
+  model.b_has_features = false;
+  EXPECT_THAT(could(), outright);
+  EXPECT_THAT(disclosure_of(Party::kB, model).learned, Contains(HasSubstr("it is A's part itself (X_A W_A)")));
+  EXPECT_THAT(disclosure_of(Party::kB, model).never_saw, Each(Not(HasSubstr("apart from each other"))));
+}
+
+TEST(Disclosure, SaysHowFarZIsRounded) {
+  ModelFacts model;
+  EXPECT_THAT(disclosure_of(Party::kB, model).learned, Contains(HasSubstr("rounded to 16 fractional bits")));
+  EXPECT_THAT(disclosure_of(Party::kB, model).could_work_out, Each(Not(HasSubstr("lattice reduction"))));
+  model.output_scale = 24;
+  EXPECT_THAT(disclosure_of(Party::kB, model).learned, Contains(HasSubstr("rounded to 24 fractional bits")));
+  EXPECT_THAT(disclosure_of(Party::kB, model).could_work_out, Contains(HasSubstr("by lattice reduction")));
+}
+
+TEST(Disclosure, NamesASeedOfInitialWeights) {
+  for (const Party party : {Party::kA, Party::kB}) {
+    ModelFacts model;
+    EXPECT_THAT(disclosure_of(peer_of(party), model).could_work_out, Each(Not(HasSubstr("weight_seed"))));
+    model.weight_seed = party;
+    EXPECT_THAT(disclosure_of(peer_of(party), model).could_work_out,
+                Contains(AllOf(HasSubstr("weight_seed"), HasSubstr("guesses the number"))));
+    EXPECT_THAT(disclosure_of(party, model).could_work_out, Each(Not(HasSubstr("weight_seed"))));
   }
 }
 
@@ -91,6 +174,7 @@ TEST(Disclosure, DependsOnWhatTheModelHas) {
     EXPECT_THAT(said(party, {}), Not(HasSubstr("epochs")));
     EXPECT_THAT(said(party, {.stops_early = true}), HasSubstr("After which epochs"));
   }
+  EXPECT_THAT(said(Party::kA, {.encrypted_update_b = true}), HasSubstr("The encrypted tables that B keeps"));
   EXPECT_THAT(said(Party::kA, {.matching = Matching::kOnlyB}), Not(HasSubstr("Which of its own ids")));
   EXPECT_THAT(said(Party::kB, {.matching = Matching::kOnlyB}), HasSubstr("Which of its own ids"));
   EXPECT_THAT(said(Party::kB, {.numeric = false, .categorical = true}), Not(HasSubstr("numeric")));

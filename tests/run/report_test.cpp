@@ -168,6 +168,17 @@ TEST(Report, SaysWhoLearnedWhatThisPartyFirst) {
   }
 }
 
+TEST(Report, OfBothPartiesSaysWhatBCouldWorkOutAboutA) {
+  for (const bool of_a : {true, false}) {
+    RunReport report = of_a ? report_of_a() : report_of_b();
+    report.model.numeric_layer = {.in_a = 54, .out = 64};
+    report.model.openings = 10;
+    const std::string html = report_html(report);
+    EXPECT_THAT(html, AllOf(HasSubstr(html_escaped(open_top_warning())), HasSubstr("64 outputs, 54 features of A"),
+                            HasSubstr("opened 10 times"), HasSubstr("rounded to 16 fractional bits")));
+  }
+}
+
 TEST(Report, OfAIsRefusedWithAnythingOfLabelsOrScores) {
   EXPECT_NO_THROW((void)report_html(report_of_a()));
   const auto refused = ThrowsMessage<InvalidArgument>(HasSubstr("nothing of A's may"));

@@ -82,6 +82,7 @@ class Estimator {
     const auto found = std::ranges::find(schemes_, name, [](const he::Scheme* scheme) { return scheme->name(); });
     require<ConfigError>(found != schemes_.end(), "there is no scheme '", name, "' in shared.scheme.allowed");
     if (used_.insert(name).second) {
+      estimate_.schemes.push_back({name, (*found)->security_bits()});
       estimate_.setup.bytes_to_a += (*found)->public_key_bytes();
       estimate_.setup.bytes_to_b += (*found)->public_key_bytes();
     }
@@ -106,6 +107,7 @@ class Estimator {
     estimate_.memory_b += layer.cost.memory_b + shares;
     estimate_.per_step += layer.cost.step;
     estimate_.setup += layer.cost.setup;
+    estimate_.exposure += layer.cost.exposure;
     estimate_.layers.push_back(std::move(layer));
   }
 

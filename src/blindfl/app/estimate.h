@@ -22,6 +22,12 @@ struct LayerEstimate {
   protocol::LayerCost cost;  ///< with opening Z in each step
 };
 
+/// A scheme that products of the job are encrypted with.
+struct UsedScheme {
+  std::string name;
+  int security = 0;  ///< bits: see he::Scheme::security_bits
+};
+
 /// What training a job costs both parties.
 struct JobEstimate {
   std::vector<LayerEstimate> layers{};
@@ -30,8 +36,10 @@ struct JobEstimate {
   std::size_t epochs = 0;
   protocol::Link link{};
   MachineSpeed speed{};
-  protocol::StepCost per_step{};  ///< with opening Z
-  protocol::StepCost setup{};     ///< with the public keys of the schemes that are used
+  protocol::StepCost per_step{};      ///< with opening Z
+  protocol::StepCost setup{};         ///< with the public keys of the schemes that are used
+  std::vector<UsedScheme> schemes{};  ///< in the order of their first use
+  double exposure = 0;                ///< of all layers: see LayerCost
   /// Of ciphertexts and shares of weights, gradients and momentum, between steps. Data, top layers and what is there
   /// for a moment only are not in it.
   std::uint64_t memory_a = 0;
@@ -49,6 +57,11 @@ struct JobEstimate {
 /// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
 [[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
                                    std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
+
+/// "lattice 128 bits; paillier 112 bits (NIST: until 2030)".
+[[nodiscard]] std::string security_text(const std::vector<UsedScheme>& schemes);
+/// Whether one of them has less than 128 bits.
+[[nodiscard]] bool has_short_keys(const std::vector<UsedScheme>& schemes);
 
 /// For a screen, some lines.
 [[nodiscard]] std::string estimate_text(const JobEstimate& estimate);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <sstream>
@@ -47,6 +48,14 @@ void write_layer(std::ostream& out, const LayerEstimate& layer) {
   for (const std::string& line : job::broken_into_lines(layer.why, kWidth - 2)) out << "  " << line << '\n';
 }
 
+/// A name, and words that may take several lines.
+void write_fact(std::ostream& out, std::string_view name, const std::string& words) {
+  for (const std::string& line : job::broken_into_lines(words, kWidth - 20)) {
+    out << std::left << std::setw(20) << name << line << '\n';
+    name = "";
+  }
+}
+
 std::string speed_in_words(const MachineSpeed& speed) {
   if (speed.factors.empty()) return "as the schemes expect, not measured";
   std::ostringstream text;
@@ -59,6 +68,18 @@ std::string speed_in_words(const MachineSpeed& speed) {
 
 }  // namespace
 
+std::string security_text(const std::vector<UsedScheme>& schemes) {
+  std::string words;
+  for (const UsedScheme& scheme : schemes) {
+    protocol::append(words, "; ", scheme.name + " " + protocol::security_in_words(scheme.security));
+  }
+  return words;
+}
+
+bool has_short_keys(const std::vector<UsedScheme>& schemes) {
+  return std::ranges::any_of(schemes, [](const UsedScheme& scheme) { return scheme.security < 128; });
+}
+
 std::string estimate_text(const JobEstimate& estimate) {
   std::ostringstream out;
   for (const LayerEstimate& layer : estimate.layers) write_layer(out, layer);
@@ -66,7 +87,13 @@ std::string estimate_text(const JobEstimate& estimate) {
   out << "\nrows to train on    " << estimate.rows << "\nsteps               " << steps << ": " << estimate.epochs
       << (estimate.epochs == 1 ? " epoch of " : " epochs of ") << estimate.steps_per_epoch << "\nlink                "
       << estimate.link.bits_per_second / 1e6 << " Mbit/s, " << estimate.link.round_trip * 1e3
-      << " ms there and back\nmachine             " << speed_in_words(estimate.speed) << "\n\n";
+      << " ms there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
+  write_fact(out, "security", security_text(estimate.schemes));
+  write_fact(out, "hiding", protocol::hiding_in_words(estimate.exposure));
+  if (has_short_keys(estimate.schemes)) {
+    write_fact(out, "", "shared.scheme.security: 128 takes Paillier's longer keys, for secrets that must last longer");
+  }
+  out << '\n';
   const protocol::StepCost& step = estimate.per_step;
   write_row(out, "", "a step", "an epoch", "in all");
   write_row(out, "time", duration_in_words(step.seconds(estimate.link)), duration_in_words(estimate.seconds_per_epoch),

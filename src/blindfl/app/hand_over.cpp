@@ -22,8 +22,8 @@ constexpr std::string_view kName = "blindfl-torch";
 
 fs::path torch_program(const fs::path& program) {
   const fs::path folder = program.parent_path();
-  const fs::path beside = folder / kName;
-  const fs::path installed = (folder / BLINDFL_LIBEXEC / kName).lexically_normal();
+  fs::path beside = folder / kName;
+  fs::path installed = (folder / BLINDFL_LIBEXEC / kName).lexically_normal();
   std::error_code ignored;
   if (fs::is_regular_file(beside, ignored)) return beside;
   require<Error>(fs::is_regular_file(installed, ignored), "this command is the work of another program, ", kName,
@@ -42,6 +42,7 @@ void hand_over(const Arguments& arguments, std::ostream& out) {
   std::vector<std::string> words = {"blindfl", arguments.command()};
   words.insert(words.end(), arguments.words().begin(), arguments.words().end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   out.flush();

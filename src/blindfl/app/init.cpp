@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blindfl/app/commands.h"
+#include "blindfl/app/init/acceptance.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/init/shared_draft.h"
 #include "blindfl/app/job/template.h"
@@ -86,6 +87,8 @@ std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& que
     const PartyName party = read_party(arguments, questions);
     const path data = read_path(arguments, questions, "data", "File with the rows to train on");
     require<UsageError>(party == PartyName::kB || !arguments.has("label"), "--label is for B, who has the labels");
+    require<UsageError>(party == PartyName::kA || !arguments.has("accept"),
+                        "--accept is A's to say, whose features are at stake");
     drafts.push_back(draft_party(party, data, optional_path(arguments, "test"), arguments, questions));
     return drafts;
   }
@@ -101,8 +104,8 @@ std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& que
   return drafts;
 }
 
-Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arguments& arguments,
-                   Questions& questions) {
+Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arguments& arguments, Questions& questions,
+                   std::ostream& out) {
   Outcome outcome;
   outcome.file = file_of(arguments, draft.party);
   const path folder = outcome.file.parent_path();
@@ -115,6 +118,7 @@ Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arg
   } else {
     outcome.job.own.link = draft_link(draft.party, folder, arguments, questions);
   }
+  if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, out);
   return outcome;
 }
 
@@ -167,7 +171,7 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   const job::Shared shared = draft_shared(drafts, arguments, questions, out);
   std::vector<Outcome> outcomes;
   outcomes.reserve(drafts.size());
-  for (const PartyDraft& draft : drafts) outcomes.push_back(outcome_of(draft, shared, arguments, questions));
+  for (const PartyDraft& draft : drafts) outcomes.push_back(outcome_of(draft, shared, arguments, questions, out));
   for (const PartyDraft& draft : drafts) describe(draft, shared.model.kind, out);
   for (const Outcome& outcome : outcomes) {
     write_job(outcome, force);
@@ -178,6 +182,7 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   } else {
     tell_next_both(outcomes, out);
   }
+  if (drafts.front().is_a()) tell_acceptance(outcomes.front().job.own.accept, outcomes.front().file, out);
 }
 
 }  // namespace init
@@ -212,6 +217,9 @@ std::vector<Option> init_options() {
       {.name = "key", .placeholder = "FILE", .summary = "its private key"},
       {.name = "peer", .placeholder = "FILE", .summary = "the peer's certificate"},
       {.name = "plaintext", .placeholder = {}, .summary = "no TLS: only inside a link that is protected"},
+      {.name = "accept",
+       .placeholder = "WHAT",
+       .summary = "A: open_top, to accept that B could recover features that are 0 or 1; else: nothing"},
       {.name = "both", .placeholder = {}, .summary = "two job files, for both parties on this machine"},
       {.name = "peer-data", .placeholder = "FILE", .summary = "with --both: B's rows; --data are A's"},
       {.name = "peer-test", .placeholder = "FILE", .summary = "with --both: B's rows to measure on"},
@@ -228,6 +236,7 @@ std::string more_help() {
          "examples:\n"
          "  blindfl init --party B --data b.csv --label income        B begins, and sends its section `shared` to A\n"
          "  blindfl init --party A --data a.csv --dial b.org:7000 --shared-from from_b.yaml\n"
+         "                                                            and --accept open_top, if A accepts it\n"
          "  blindfl init --both --data a.csv --peer-data b.csv        to try both on this machine\n";
 }
 

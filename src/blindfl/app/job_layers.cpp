@@ -33,6 +33,14 @@ void check_features(const job::Model& model, const PartyShape& a, const PartySha
   require<ConfigError>(a.numeric + b.numeric > 0, "neither party has a feature; check private.data.columns");
 }
 
+/// From what both parties know alike.
+protocol::RunLength run_of(const job::Training& training, std::size_t steps_per_epoch, std::size_t validation_rows,
+                           std::size_t source_layers) {
+  constexpr std::uint64_t kAllowance = 2;
+  const std::size_t validation = (validation_rows + training.batch - 1) / training.batch;
+  return {.passes = kAllowance * training.epochs * (steps_per_epoch + validation), .layers = source_layers};
+}
+
 protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per_epoch) {
   protocol::SgdOptions sgd;
   sgd.learning_rate = training.learning_rate;
@@ -70,20 +78,22 @@ std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::o
 
 /// What both kinds of layers are told alike.
 template <class Options>
-Options common_options(const job::Shared& shared, const protocol::SgdOptions& sgd, const std::string& name) {
+Options common_options(const job::Shared& shared, const JobLayers& layers, const std::string& name) {
   Options options;
   options.name = name;
   options.derivative = job::fixed_point_of(shared.training.derivative);
   options.output_scale = shared.model.output_scale;
+  options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
   options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
-  options.sgd = sgd;
+  options.sgd = layers.sgd;
+  options.run = layers.run;
   options.automatic = job_link(shared.scheme);
   options.most_memory = static_cast<std::uint64_t>(std::ldexp(shared.scheme.most_memory, 30));
   return options;
 }
 
-NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                           const protocol::SgdOptions& sgd, const std::string& name, std::size_t out) {
+NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b, const JobLayers& layers,
+                           const std::string& name, std::size_t out) {
   NumericLayer layer;
   layer.shape = {.in_a = a.numeric,
                  .in_b = b.numeric,
@@ -93,7 +103,7 @@ NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const
                  .nonzeros_a = a.nonzeros,
                  .nonzeros_b = b.nonzeros};
   layer.out = out;
-  layer.options = common_options<protocol::MatMulOptions>(shared, sgd, name);
+  layer.options = common_options<protocol::MatMulOptions>(shared, layers, name);
   layer.options.largest_weight = shared.model.largest_weight;
   layer.options.update = update_of(shared.scheme);
   layer.options.scheme_a = scheme_of(shared.scheme, shared.scheme.features_a).value_or("");
@@ -102,14 +112,14 @@ NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const
 }
 
 CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                             const protocol::SgdOptions& sgd, const std::string& name, std::size_t out) {
+                             const JobLayers& layers, const std::string& name, std::size_t out) {
   CategoryLayer layer;
   layer.shape = {.fields_a = a.fields,
                  .fields_b = b.fields,
                  .batch = shared.training.batch,
                  .dimension = shared.model.embedding_dim};
   layer.out = out;
-  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, sgd, name);
+  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, layers, name);
   // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
   layer.options.largest_weight = std::min(layer.options.largest_weight, shared.model.largest_weight);
   layer.options.scheme = scheme_of(shared.scheme, std::nullopt).value_or("");
@@ -153,9 +163,10 @@ std::size_t outputs_of(const job::Model& model) {
 
 std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) {
   std::vector<std::unique_ptr<he::Scheme>> schemes;
-  schemes.reserve(scheme.allowed.size());
+  const std::vector<std::string> allowed = scheme.allowed_schemes();
+  schemes.reserve(allowed.size());
   schemes.push_back(he::make_scheme(scheme.standard));
-  for (const std::string& name : scheme.allowed) {
+  for (const std::string& name : allowed) {
     if (name != scheme.standard) schemes.push_back(he::make_scheme(name));
   }
   return schemes;
@@ -176,6 +187,11 @@ protocol::Link job_link(const job::Scheme& scheme) {
   return {.bits_per_second = scheme.line_speed * 1e6, .round_trip = scheme.round_trip * 1e-3};
 }
 
+SourceWidths source_widths(const job::Model& model) {
+  return {.numeric = numeric_source(model, outputs_of(model)).out,
+          .categories = has_embeddings(model.kind) ? category_source(model).out : 0};
+}
+
 std::size_t training_rows(const job::Training& training, std::size_t rows) {
   const auto kept = static_cast<std::size_t>(static_cast<double>(rows) * training.validation_share);
   return std::max<std::size_t>(rows - std::min(kept, rows), 1);
@@ -189,13 +205,17 @@ JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const Party
   layers.training_rows = training_rows(shared.training, rows);
   layers.steps_per_epoch = (layers.training_rows + shared.training.batch - 1) / shared.training.batch;
   layers.sgd = sgd_of(shared.training, layers.steps_per_epoch);
-  if (a.numeric + b.numeric > 0) {
+  const bool has_numeric = a.numeric + b.numeric > 0;
+  const bool has_categories = has_embeddings(shared.model.kind);
+  layers.run = run_of(shared.training, layers.steps_per_epoch, rows - layers.training_rows,
+                      std::size_t{has_numeric} + std::size_t{has_categories});
+  if (has_numeric) {
     const Source source = numeric_source(shared.model, layers.outputs);
-    layers.numeric = numeric_layer(shared, a, b, layers.sgd, source.name, source.out);
+    layers.numeric = numeric_layer(shared, a, b, layers, source.name, source.out);
   }
-  if (has_embeddings(shared.model.kind)) {
+  if (has_categories) {
     const Source source = category_source(shared.model);
-    layers.categories = category_layer(shared, a, b, layers.sgd, source.name, source.out);
+    layers.categories = category_layer(shared, a, b, layers, source.name, source.out);
   }
   return layers;
 }

@@ -49,7 +49,17 @@ struct JobLayers {
   std::size_t training_rows = 0;              ///< without those of the validation share
   std::size_t steps_per_epoch = 0;
   protocol::SgdOptions sgd{};  ///< with the schedule in steps and the number of all steps
+  /// What hiding is made for: passes of training and validation, and as many again for steps that are taken again after
+  /// resume, the test file, and scoring.
+  protocol::RunLength run{};
 };
+
+/// How many values of a row each source layer of a model opens to B.
+struct SourceWidths {
+  std::size_t numeric = 0;
+  std::size_t categories = 0;  ///< 0: the model embeds none
+};
+[[nodiscard]] SourceWidths source_widths(const job::Model& model);
 
 /// How many of `rows` rows are trained on: all but the validation share, at least one.
 [[nodiscard]] std::size_t training_rows(const job::Training& training, std::size_t rows);

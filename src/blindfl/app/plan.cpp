@@ -8,6 +8,7 @@
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/job_layers.h"
 #include "blindfl/app/job_options.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/app/prepare/preparation.h"
 #include "blindfl/app/shape_options.h"
 #include "blindfl/data/number.h"
@@ -89,6 +90,13 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
     speed = measure_speed(pointers_to(schemes), random);
   }
   out << estimate_text(estimate(job.shared, facts.a, facts.b, facts.rows, link, speed));
+  if (job.own.party == job::PartyName::kA) {
+    const bool accepted = job.own.accept == job::Acceptance::kOpenTop;
+    out << "Open top: B could recover features of A that are 0 or 1 exactly; "
+        << open_top_line(open_top_facts(job.shared, facts.a, facts.b)) << ". private.accept is "
+        << job::Value<job::Acceptance>::write(job.own.accept) << (accepted ? "" : ": `train` will refuse to start")
+        << ".\n";
+  }
 }
 
 std::string more_help() {

@@ -5,6 +5,7 @@
 #include <ostream>
 
 #include "blindfl/app/commands.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {
@@ -58,6 +59,13 @@ int run(std::span<const Command> commands, std::span<const std::string> args, st
   } catch (const UsageError& error) {
     err << caller << ": " << without_control_characters(error.what()) << "\nSee: " << caller << " --help\n";
     return kWrongUsage;
+  } catch (const ConsentError& error) {
+    std::string begin = caller + ": ";
+    for (const std::string& line : error.lines()) {
+      err << begin << without_control_characters(line) << '\n';
+      begin = "  ";
+    }
+    return kFailed;
   } catch (const std::exception& error) {
     err << caller << ": " << without_control_characters(error.what()) << '\n';
     return kFailed;

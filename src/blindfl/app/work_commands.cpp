@@ -76,7 +76,7 @@ std::string help_of_evaluate() {
 }
 
 std::string help_of_inspect() {
-  return "The peer is not needed. Both parties see the same run, step and shapes; digests differ, since pieces do.\n"
+  return "The peer is not needed. Both parties see the same run, step and shapes; digests differ, since shares do.\n"
          "\n"
          "example:\n"
          "  blindfl inspect --folder run\n";

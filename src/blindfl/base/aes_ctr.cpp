@@ -127,6 +127,7 @@ class VaesCtr final : public AesCtr {
         done += kChunk;
       }
     }
+    explicit_bzero(keys, sizeof keys);
   }
 
  private:

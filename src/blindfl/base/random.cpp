@@ -1,5 +1,6 @@
 #include "blindfl/base/random.h"
 
+#include <pthread.h>
 #include <sys/random.h>
 
 #include <algorithm>
@@ -89,7 +90,21 @@ void KeyStream::fill(std::span<std::byte> out) {
   fill(out);
 }
 
-Random::Random() : stream_(operating_system_stream()) {}
+std::atomic<Random::Process> Random::forks_ = 0;
+
+// Registered once, before the first generator has a key that a child could repeat.
+Random::Process Random::watched_process() {
+  static const int failed = ::pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
+  require<Error>(failed == 0, "random numbers: forks of this process cannot be watched for: ", std::strerror(failed));
+  return current_process();
+}
+
+Random::Random() : stream_(operating_system_stream()), process_(watched_process()) {}
+
+void Random::renew() {
+  stream_ = operating_system_stream();
+  process_ = current_process();
+}
 
 std::uint64_t Random::next_u64() {
   std::uint64_t x = 0;
@@ -110,7 +125,7 @@ std::uint64_t Random::below(std::uint64_t n) {
 Random Random::fork() {
   Key key;
   fill(key);
-  Random forked{KeyStream(key)};
+  Random forked{KeyStream(key), process_};
   explicit_bzero(key.data(), key.size());
   return forked;
 }
@@ -118,7 +133,7 @@ Random Random::fork() {
 Random Random::derived(std::span<const std::byte, KeyStream::kKeyBytes> key, std::span<const std::byte> context) {
   static_assert(kDigestBytes == KeyStream::kKeyBytes);
   Bytes seed = keyed_digest_of(key, context);
-  Random made{KeyStream(std::span<const std::byte, KeyStream::kKeyBytes>(seed))};
+  Random made{KeyStream(std::span<const std::byte, KeyStream::kKeyBytes>(seed)), kAnyProcess};
   explicit_bzero(seed.data(), seed.size());
   return made;
 }
@@ -132,9 +147,19 @@ Key seed_key(std::uint64_t seed, std::uint64_t purpose) {
   return key;
 }
 
+KeyStream purpose_stream(std::span<const std::byte, KeyStream::kKeyBytes> key, std::uint64_t purpose) {
+  Bytes derived = keyed_digest_of(key, std::as_bytes(std::span(&purpose, 1)));
+  KeyStream stream(std::span<const std::byte, KeyStream::kKeyBytes>{derived});
+  explicit_bzero(derived.data(), derived.size());
+  return stream;
+}
+
 }  // namespace
 
 SeededRandom::SeededRandom(std::uint64_t seed, std::uint64_t purpose) : stream_(seed_key(seed, purpose)) {}
+
+SeededRandom::SeededRandom(std::span<const std::byte, KeyStream::kKeyBytes> key, std::uint64_t purpose)
+    : stream_(purpose_stream(key, purpose)) {}
 
 std::uint64_t SeededRandom::next_u64() {
   std::uint64_t x = 0;

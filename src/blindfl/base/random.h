@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,12 +30,19 @@ class KeyStream {
 
 /// Randomness fit for masks, keys and encryption: seeded by the operating system.
 /// There is deliberately no way to give it a number as a seed. One thread at a time; use `fork()` for another thread.
+///
+/// A child of the system call fork() does not repeat its parent's numbers: the first draw there takes a new key from
+/// the operating system. (Noticed by pthread_atfork, which a bare clone() passes by.) What was drawn before, and kept,
+/// is the same in both: keys, masks, randomness made ahead. A session therefore belongs to one process.
 class Random {
  public:
   /// Throws Error if the operating system has no randomness to give.
   Random();
 
-  void fill(std::span<std::byte> out) { stream_.fill(out); }
+  void fill(std::span<std::byte> out) {
+    if (process_ != current_process() && process_ != kAnyProcess) renew();
+    stream_.fill(out);
+  }
 
   template <class T>
   void fill_integers(std::span<T> out) {
@@ -51,13 +59,24 @@ class Random {
 
   /// A pseudo-random function of a secret key and a context (HMAC-SHA-256, then AES-CTR): the same stream again for the
   /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked
-  /// repeats too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret.
+  /// repeats too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret. The stream
+  /// goes on unchanged in a child process: that is what repeating means.
   [[nodiscard]] static Random derived(std::span<const std::byte, KeyStream::kKeyBytes> key,
                                       std::span<const std::byte> context);
 
  private:
-  explicit Random(KeyStream stream) : stream_(std::move(stream)) {}
+  /// Processes since the first, by fork().
+  using Process = std::uint64_t;
+  static constexpr Process kAnyProcess = ~Process{0};
+
+  Random(KeyStream stream, Process process) : stream_(std::move(stream)), process_(process) {}
+  [[nodiscard]] static Process current_process() { return forks_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static Process watched_process();
+  void renew();
+
+  static std::atomic<Process> forks_;
   KeyStream stream_;
+  Process process_;
 };
 
 /// Reproducible randomness for data order, initial weights and generated data. Never for masks, keys or encryption:
@@ -66,6 +85,8 @@ class SeededRandom {
  public:
   /// Streams of one seed with different `purpose` are independent.
   explicit SeededRandom(std::uint64_t seed, std::uint64_t purpose = 0);
+  /// From a whole key, where what is drawn must not be guessed by trying seeds.
+  SeededRandom(std::span<const std::byte, KeyStream::kKeyBytes> key, std::uint64_t purpose);
 
   std::uint64_t next_u64();
   /// Uniform in [0, n), without bias. `n` must be positive.

@@ -1,11 +1,26 @@
 #include "blindfl/he/plan.h"
 
+#include <cmath>
 #include <sstream>
 
 #include "blindfl/base/error.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::he {
+
+int ProductSpec::wanted_hiding() const {
+  return kHidingOfRun + (run_values > 1 ? bit_length(run_values - 1) : 0);
+}
+
+double Plan::exposure_of_reply() const {
+  return std::ldexp(static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols), -hiding_bits());
+}
+
+double Plan::hiding_bits_of_run() const {
+  const double of_reply = static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols);
+  const double values = spec_.run_values > 0 ? static_cast<double>(spec_.run_values) : of_reply;
+  return static_cast<double>(hiding_bits()) - std::log2(values);
+}
 
 std::string ProductSpec::describe() const {
   std::ostringstream text;

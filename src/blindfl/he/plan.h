@@ -9,6 +9,9 @@
 
 namespace blindfl::he {
 
+/// The chance that the masked replies of a run tell anything of what they hide is meant to be below 2^-kHidingOfRun.
+constexpr int kHidingOfRun = 40;
+
 /// The public facts of a private product `X * M`, known to both parties before anything is sent.
 struct ProductSpec {
   std::size_t rows = 0;          ///< of X, and of the result
@@ -19,7 +22,13 @@ struct ProductSpec {
   int right_scale = 0;
   /// Values of M, read as signed, fit in this many bits. 128: any element of the ring, as shares are.
   int right_bits = 128;
+  /// Values that the masked replies of this product open in a whole run, times the products that share the run. What
+  /// hides a value is made for all of them: `kHidingOfRun` bits plus the logarithm of this. 0: not said; then for one
+  /// value.
+  std::uint64_t run_values = 0;
 
+  /// The bits that a value must be hidden by so that `kHidingOfRun` are left for the run.
+  [[nodiscard]] int wanted_hiding() const;
   [[nodiscard]] int result_scale() const { return left_scale + right_scale; }
   [[nodiscard]] std::string describe() const;
 };
@@ -54,6 +63,15 @@ class Plan {
   [[nodiscard]] virtual ProductTimes times(double nonzeros) const = 0;
   /// Bytes of memory that the multiplier keeps an encrypted matrix in.
   [[nodiscard]] virtual std::uint64_t operand_memory() const = 0;
+
+  /// The chance that one value of a reply tells anything of how it was computed is below 2^-hiding_bits(): by how much
+  /// its mask exceeds what it hides, or flooding the noise.
+  [[nodiscard]] virtual int hiding_bits() const = 0;
+  /// The chance that any value of one reply does: a sum over its values.
+  [[nodiscard]] double exposure_of_reply() const;
+  /// The bits that are left for the run: `hiding_bits()` less the logarithm of `run_values`, or, where those were not
+  /// said, of the values of one reply.
+  [[nodiscard]] double hiding_bits_of_run() const;
 
  protected:
   explicit Plan(const ProductSpec& spec) : spec_(spec) {}

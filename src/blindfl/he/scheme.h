@@ -115,6 +115,8 @@ class Scheme {
   /// Everything both parties must agree on, as text.
   [[nodiscard]] virtual std::string parameters() const = 0;
   [[nodiscard]] virtual std::uint64_t public_key_bytes() const = 0;
+  /// Bits of security against who has no key, classical: 112 or 128. 0: none, or parameters that only tests have.
+  [[nodiscard]] virtual int security_bits() const { return 0; }
 
   /// Throws InvalidArgument, with the reason, if the product could overflow or this scheme cannot carry it out.
   [[nodiscard]] std::shared_ptr<const Plan> plan(const ProductSpec& spec) const;

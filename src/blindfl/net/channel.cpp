@@ -5,6 +5,7 @@
 
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/secret.h"
 #include "blindfl/net/ledger.h"
 
 namespace blindfl::net {
@@ -65,7 +66,7 @@ class FrameSink final : public ByteSink {
   const Message& message_;
   std::uint64_t left_;
   std::uint32_t checksum_;
-  Bytes piece_;
+  SecretVector<std::byte> piece_;  // shares pass through it
 };
 
 class FrameSource final : public ByteSource {

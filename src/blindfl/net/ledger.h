@@ -13,7 +13,7 @@
 // hashes are SHA-256 and checksums CRC-32C in lower-case hexadecimal digits.
 //
 //   BlindFL ledger  1  party  A  session  -  started  2026-11-15T14:30:00Z  <hash>
-//   0  sent  forward operand  0  62x1  196608  encrypted  the sender's piece of ...  0a1b2c3d  <hash>
+//   0  sent  forward operand  0  62x1  196608  encrypted  the sender's share of ...  0a1b2c3d  <hash>
 //   ...
 //   end  sent  12  983040  received  12  983040  <hash>
 //

@@ -44,7 +44,9 @@ torch::nn::Sequential perceptron(std::size_t inputs, const std::vector<std::size
 }  // namespace
 
 // Not in the header: as a default argument it makes g++ 12 warn of members that it believes uninitialised.
-TwoSourceOptions::TwoSourceOptions() = default;
+TwoSourceOptions::TwoSourceOptions() {
+  numeric.run.layers = categories.run.layers = 2;
+}
 
 WideDeepTopImpl::WideDeepTopImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                                  Activation activation)

@@ -93,7 +93,7 @@ void FederatedOptimizer::step() {
   plain_->step();
 }
 
-// Everything here is linear, so each party does it to its own piece with the same public factors.
+// Everything here is linear, so each party does it to its own share with the same public factors.
 void FederatedOptimizer::step(Slot& slot, double learning_rate) {
   const SgdOptions& sgd = options();
   FederatedParameter& p = slot.parameter;

@@ -17,7 +17,7 @@ using protocol::LearningRateChange;
 using protocol::SgdOptions;
 
 /// SGD with momentum and weight decay, as `torch::optim::SGD` has it, on all of a module: federated parameters, where
-/// each party updates its own pieces, and plain ones. Follows the options' schedule by itself, step by step. Both
+/// each party updates its own shares, and plain ones. Follows the options' schedule by itself, step by step. Both
 /// parties must use the same options: the next forward pass throws ConfigError if they do not.
 class FederatedOptimizer {
  public:

@@ -19,7 +19,7 @@ class FederatedParameter {
   FederatedParameter(protocol::Session& session, std::shared_ptr<protocol::Weight> weight);
 
   [[nodiscard]] protocol::Session& session() const;
-  /// The piece and the public facts about the weight; the weight itself is the sum of both parties' pieces.
+  /// The share and the public facts about the weight; the weight itself is the sum of both parties' shares.
   [[nodiscard]] const protocol::Weight& weight() const;
   [[nodiscard]] const std::string& name() const { return weight().name; }
   [[nodiscard]] const ShareMatrix& piece() const { return weight().piece; }
@@ -34,7 +34,7 @@ class FederatedParameter {
   void accumulate_grad(const std::optional<ShareMatrix>& share);
   void zero_grad();
 
-  /// Subtracts `step` from this party's piece. `both_change` says, at both parties alike, whether the piece that is
+  /// Subtracts `step` from this party's share. `both_change` says, at both parties alike, whether the share that is
   /// sent encrypted changes.
   void subtract(const ShareMatrix& step, bool both_change);
 

@@ -6,7 +6,7 @@
 namespace blindfl::nn {
 
 /// Writes all of this party's state of a model: what its federated layers hold here, and all plain parameters and
-/// buffers, bit for bit. As secret as the pieces in it; what the peer saved at the same moment is the other half.
+/// buffers, bit for bit. As secret as the shares in it; what the peer saved at the same moment is the other half.
 /// Updates under encryption need the session's keys beside (`Session::save_keys`).
 /// Throws InvalidArgument between a backward pass and its step if a layer updates its weights itself; a tensor that is
 /// not a dense one cannot be saved either.

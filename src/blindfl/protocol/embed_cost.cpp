@@ -27,6 +27,7 @@ LayerCost exchanged_field(const EmbedMatMulParams& params, Party party, const Em
   cost.step = cost_of_product(*lookup, party, entries);
   cost.step += cost_of_product(*gradient, party, entries);
   (party == Party::kA ? cost.memory_a : cost.memory_b) = lookup->operand_memory();
+  cost.exposure = static_cast<double>(params.passes()) * (lookup->exposure_of_reply() + gradient->exposure_of_reply());
   return cost;
 }
 
@@ -55,7 +56,7 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   const auto gradient = scheme.plan(params.weight_gradient(batch));
   const auto derivative = scheme.plan(params.embedding_derivative(batch));
   LayerCost cost;
-  // Pieces of embeddings are as good as random: none of their limbs is 0. Nor is a derivative.
+  // Shares of embeddings are as good as random: none of their limbs is 0. Nor is a derivative.
   for (const Party party : {Party::kA, Party::kB}) {
     cost.step += cost_of_product(*embedding, party, all_of(embedding->spec()));
   }
@@ -67,6 +68,9 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   cost.step.rounds = 3;
   cost.memory_a = embedding->operand_memory();
   cost.memory_b = embedding->operand_memory() + derivative->operand_memory();
+  const double both_pieces = 2 * embedding->exposure_of_reply();
+  cost.exposure = static_cast<double>(params.passes()) *
+                  (both_pieces + gradient->exposure_of_reply() + derivative->exposure_of_reply());
   return cost;
 }
 

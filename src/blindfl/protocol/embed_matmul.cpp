@@ -39,7 +39,7 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
       tables_.push_back(std::make_unique<EmbeddingTable>(session, params_, party, i, random));
     }
   }
-  session.agree("layer '" + spec.name + "'", params_->settings());
+  session.agree("layer '" + spec.name + "'", params_->agreement());
   if (&scheme_ == &session_.scheme()) take_keys();
   // Here and not with the first pass: an optimizer wants to know how the tables learn.
   for (const auto& table : tables_) {
@@ -170,11 +170,11 @@ ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::
           if (!table->mine()) place_columns(shares, table->first_column(), table->receive_lookup(rows));
         }
       });
-  // Rounding makes the pieces short enough to multiply with. Alone, each is still as good as random.
+  // Rounding makes the shares short enough to multiply with. Alone, each is still as good as random.
   return rescale(shares, params_->spec().embedding_scale);
 }
 
-// This party's share of E W from its piece of either.
+// This party's share of E W from its share of either.
 ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
   const he::Plan& product = plan(Product::kEmbedding, embeddings.rows());
   const IntMatrix left = split_columns(limbs_, embeddings);
@@ -306,7 +306,7 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
 Settings EmbedMatMul::state_settings() const {
   Settings settings;
   settings.add("state", "Embed-MatMul").add("party", name_of(session_.party()));
-  settings.add(params_->settings());
+  settings.add(params_->agreement());
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     tables_[t]->add_state_settings("table " + std::to_string(t), settings);
   }

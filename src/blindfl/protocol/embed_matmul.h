@@ -13,7 +13,7 @@
 // W = [W_A ; W_B], and everything is shared between the parties: each field's table (embedding_table.h), the embeddings
 // E = L_A + L_B, the weights W = R_A + R_B, and all their gradients. docs/protocols.md, "Embed-MatMul".
 //
-//   forward    lookups give the pieces L_A at A, L_B at B.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
+//   forward    lookups give the shares L_A at A, L_B at B.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
 //              the outer terms are local, the inner ones are products, each way one.
 //   backward   dW^T = dZ^T L_A + dZ^T L_B,  dE = dZ R_A^T + dZ R_B^T:  B has dZ, so A sends [[L_A]]_A and [[R_A^T]]_A.
 //              dQ = X^T dE by each table.
@@ -36,7 +36,7 @@ struct EmbedGradients {
 /// One party's half of an Embed-MatMul source layer. Both parties make the same calls at the same time.
 class EmbedMatMul {
  public:
-  /// Draws this party's initial pieces. `session` must outlive the layer. Exchanges public keys at once if a table is
+  /// Draws this party's initial shares. `session` must outlive the layer. Exchanges public keys at once if a table is
   /// updated under encryption by another scheme than the session's default.
   /// Throws InvalidArgument as EmbedMatMulParams and Scheme::plan do, ConfigError if the session has no scheme of a
   /// name in `spec`, before anything is sent.

@@ -34,6 +34,7 @@ EmbedMatMulParams::EmbedMatMulParams(const EmbedMatMulSpec& spec)
 }
 
 void EmbedMatMulParams::check_ranges() const {
+  check_run_length(spec_.run, spec_.name.c_str());
   const auto positive = [](double x) { return std::isfinite(x) && x > 0 && x <= 0x1p20; };
   require<InvalidArgument>(spec_.out > 0 && spec_.batch > 0 && spec_.dimension > 0 && inputs() > 0, where(),
                            ": a layer needs fields, an embedding dimension, outputs and rows");
@@ -48,9 +49,7 @@ void EmbedMatMulParams::check_ranges() const {
                                spec_.gradient_scale <= spec_.derivative.scale + spec_.weight_scale &&
                                spec_.embedding_scale > 0 && spec_.embedding_scale < kShareScale - 1,
                            where(), ": a scale is out of range");
-  require<InvalidArgument>(spec_.output_scale >= 0 && spec_.output_scale <= product_scale(), where(),
-                           ": Z cannot be opened at ", spec_.output_scale, " fractional bits, it has ",
-                           product_scale());
+  check_output_scale(spec_.output_scale, product_scale(), spec_.fine_outputs_reveal_features, where());
   require<InvalidArgument>(positive(spec_.largest_weight) && positive(spec_.largest_embedding), where(),
                            ": the largest weight and the largest embedding must be positive and at most 2^20");
   require<InvalidArgument>(std::isfinite(spec_.initial_deviation) && spec_.initial_deviation >= 0 &&
@@ -143,6 +142,14 @@ Settings EmbedMatMulParams::settings() const {
   return settings;
 }
 
+Settings EmbedMatMulParams::agreement() const {
+  return Settings().add("run.passes", passes()).add("run.layers", spec_.run.layers).add(settings());
+}
+
+std::uint64_t EmbedMatMulParams::run_values(std::size_t rows, std::size_t cols) const {
+  return protocol::run_values(spec_.run, passes(), static_cast<double>(rows) * static_cast<double>(cols), products());
+}
+
 std::string EmbedMatMulParams::where() const {
   std::ostringstream text;
   text << "layer '" << spec_.name << "' (fields_a " << spec_.fields_a.size() << ", fields_b " << spec_.fields_b.size()
@@ -161,7 +168,8 @@ he::ProductSpec EmbedMatMulParams::lookup(const EmbedField& field, std::size_t r
           .cols = spec_.dimension,
           .left_bound = field.field.bound(),
           .left_scale = field.field.scale(),
-          .right_scale = table_scale(field)};
+          .right_scale = table_scale(field),
+          .run_values = run_values(spec_.batch, spec_.dimension)};
 }
 
 he::ProductSpec EmbedMatMulParams::embedding(const Limbs& limbs, std::size_t rows) const {
@@ -171,7 +179,8 @@ he::ProductSpec EmbedMatMulParams::embedding(const Limbs& limbs, std::size_t row
           .cols = spec_.out,
           .left_bound = limbs.bound(),
           .left_scale = spec_.embedding_scale,
-          .right_scale = spec_.weight_scale};
+          .right_scale = spec_.weight_scale,
+          .run_values = run_values(spec_.batch, spec_.out)};
 }
 
 he::ProductSpec EmbedMatMulParams::weight_gradient(std::size_t rows) const {
@@ -181,7 +190,8 @@ he::ProductSpec EmbedMatMulParams::weight_gradient(std::size_t rows) const {
           .cols = inputs(),
           .left_bound = derivative_.bound(),
           .left_scale = derivative_.scale(),
-          .right_scale = spec_.embedding_scale};
+          .right_scale = spec_.embedding_scale,
+          .run_values = run_values(spec_.out, inputs())};
 }
 
 he::ProductSpec EmbedMatMulParams::embedding_derivative(std::size_t rows) const {
@@ -191,7 +201,8 @@ he::ProductSpec EmbedMatMulParams::embedding_derivative(std::size_t rows) const 
           .cols = inputs(),
           .left_bound = derivative_.bound(),
           .left_scale = derivative_.scale(),
-          .right_scale = spec_.weight_scale};
+          .right_scale = spec_.weight_scale,
+          .run_values = run_values(spec_.batch, inputs())};
 }
 
 he::ProductSpec EmbedMatMulParams::table_gradient(const EmbedField& field, std::size_t rows) const {
@@ -201,7 +212,8 @@ he::ProductSpec EmbedMatMulParams::table_gradient(const EmbedField& field, std::
           .cols = spec_.dimension,
           .left_bound = field.field.bound(),
           .left_scale = field.field.scale(),
-          .right_scale = spec_.gradient_scale};
+          .right_scale = spec_.gradient_scale,
+          .run_values = run_values(field.field.categories, spec_.dimension)};
 }
 
 EncryptedUpdateSpec EmbedMatMulParams::encrypted_update(const EmbedField& field) const {
@@ -218,6 +230,9 @@ EncryptedUpdateSpec EmbedMatMulParams::encrypted_update(const EmbedField& field)
       .share_bits = derivative_share_bits(),
       .share_scale = spec_.gradient_scale,
       .sgd = spec_.sgd,
+      .passes = passes(),
+      .products = products(),
+      .run = spec_.run,
       .product_step = net::Step::kLookupProduct,
       .derivative_step = net::Step::kDerivativeShare};
 }

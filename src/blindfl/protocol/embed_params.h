@@ -36,12 +36,16 @@ struct EmbedMatMulSpec {
   int embedding_scale = 20;         ///< of the looked-up embeddings that are multiplied with the weights
   int gradient_scale = 28;
   int output_scale = 16;  ///< Z is opened at this many fractional bits and no more
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 * inputs), as torch's Linear has it.
   double initial_deviation = 0.0;
   double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it
   std::string scheme{};          ///< for products with the weights; empty: the session's default
   /// For fields that are updated under encryption: how training will go. `steps` must be given.
   SgdOptions sgd{};
+  /// How much will be hidden in all, which sizes masks.
+  RunLength run{};
 };
 
 /// An Embed-MatMul layer that cannot overflow: every bound computed, every product's spec made.
@@ -79,8 +83,13 @@ class EmbedMatMulParams {
   [[nodiscard]] int weight_gradient_bits() const { return weight_gradient_bits_; }
   [[nodiscard]] int table_gradient_bits(const EmbedField& field) const;
 
-  /// Everything both parties must agree on, as text.
+  /// Forward passes that hiding is made for.
+  [[nodiscard]] std::uint64_t passes() const { return counted_passes(spec_.run, spec_.sgd); }
+
+  /// Everything that saved state must fit, as text.
   [[nodiscard]] Settings settings() const;
+  /// Everything both parties must agree on: the same, and what sizes their messages only.
+  [[nodiscard]] Settings agreement() const;
 
   /// `X T` for a field's categories X and one piece T of its table.
   [[nodiscard]] he::ProductSpec lookup(const EmbedField& field, std::size_t rows) const;
@@ -99,6 +108,10 @@ class EmbedMatMulParams {
   [[nodiscard]] Limbs choose_limbs(const he::Scheme& scheme) const;
 
  private:
+  /// Pieces of E and of W from both sides, dZ with either, and for each field looking up and its gradient.
+  [[nodiscard]] std::size_t products() const { return 4 + 2 * (spec_.fields_a.size() + spec_.fields_b.size()); }
+  /// Of a product that opens so many values in a pass: see ProductSpec.
+  [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
   [[nodiscard]] std::string where() const;
   void check_rows(std::size_t rows) const;
   void check_ranges() const;

@@ -29,7 +29,7 @@ namespace blindfl::protocol {
 /// One party's side of one table.
 class EmbeddingTable {
  public:
-  /// Draws this party's piece. `session` must outlive the table.
+  /// Draws this party's share. `session` must outlive the table.
   /// Throws InvalidArgument as Scheme::plan does, ConfigError if the session lacks the field's scheme or if it cannot
   /// update under encryption.
   EmbeddingTable(Session& session, std::shared_ptr<const EmbedMatMulParams> params, Party features_of,
@@ -41,7 +41,7 @@ class EmbeddingTable {
   /// Column of E that its embedding begins at.
   [[nodiscard]] std::size_t first_column() const { return first_column_; }
   [[nodiscard]] const std::shared_ptr<Weight>& weight() const { return weight_; }
-  /// Counts all changes of the piece that masks of a lookup hide.
+  /// Counts all changes of the share that masks of a lookup hide.
   [[nodiscard]] std::uint64_t version() const;
 
   /// Exchanges public keys if the field's scheme has none yet: at the first pass, or here at once for updates under

@@ -99,8 +99,14 @@ void check_share(const EncryptedUpdateParams& params, const ShareMatrix& share) 
                            spec.share_bits, " bits");
 }
 
-void check_passes(const SgdPlan& plan, std::size_t passes) {
-  require<InvalidArgument>(passes <= plan.options().steps, "a backward pass more than the ", plan.options().steps,
+/// Of all passes so far, and of those since the last step, one more included.
+void check_passes(const EncryptedUpdateParams& params, std::size_t passes, std::size_t in_step) {
+  const SgdOptions& sgd = params.plan().options();
+  require<InvalidArgument>(in_step <= sgd.passes_per_step, "layer '", params.spec().name, "': backward pass ", in_step,
+                           " of one step, and ", sgd.passes_per_step,
+                           " were declared: encrypted sums have no room for it. Declare more (sgd.passes_per_step)");
+  require<InvalidArgument>(passes <= params.most_passes(), "layer '", params.spec().name,
+                           "': a backward pass more than the ", sgd.steps,
                            " steps that were declared: encrypted sums have no room for it. Declare more (sgd.steps)");
 }
 
@@ -128,7 +134,7 @@ void read_header(ByteSource& in, std::uint32_t mark, const EncryptedUpdateParams
                      "the saved state belongs to a layer of another shape or training plan, or to other keys");
   steps = in.read_u64();
   passes = in.read_u64();
-  require<DataError>(steps <= passes && passes <= params.plan().options().steps,
+  require<DataError>(steps <= passes && steps <= params.plan().options().steps && passes <= params.most_passes(),
                      "the saved state counts more steps than were planned");
 }
 
@@ -253,7 +259,7 @@ void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t l
 }
 
 void EncryptedUpdateHolder::receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own) {
-  check_passes(plan(), passes_ + 1);
+  check_passes(*params_, passes_ + 1, pending_.size() + 1);
   pool_ = &session.pool();
   std::optional<Pending> pending;
   session.channel().receive(derivative_message(*params_, layer, x.rows()), [&](ByteSource& in) {
@@ -346,7 +352,7 @@ void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer
 
 void EncryptedUpdateOwner::send(Session& session, std::uint32_t layer, std::size_t rows, double mean,
                                 const Scaled& scaled) {
-  check_passes(plan(), passes_ + 1);
+  check_passes(*params_, passes_ + 1, pending_ + 1);
   const MomentumSums& sums = params_->sums();
   session.channel().send(derivative_message(*params_, layer, rows), [&](ByteSink& out) {
     for (const bool history : {false, true}) {

@@ -11,8 +11,6 @@ namespace {
 
 /// Fractional bits of a derivative of 1, beyond what division by the batch and the learning rate take away.
 constexpr int kPrecision = 32;
-/// The chance that masks tell anything of a whole run is below 2^-kHiding.
-constexpr int kHiding = 40;
 
 int ceil_log2(double x) {
   return static_cast<int>(std::ceil(std::log2(x)));
@@ -42,7 +40,10 @@ EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer) {
           .most_terms = layer.most_nonzeros(Party::kA),
           .product_scale = layer.product_scale(),
           .largest_derivative = spec.derivative.largest,
-          .sgd = spec.sgd};
+          .sgd = spec.sgd,
+          .passes = layer.passes(),
+          .products = MatMulParams::kProducts,
+          .run = spec.run};
 }
 
 EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec, const he::paillier::Params& params)
@@ -58,22 +59,29 @@ EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec, co
   const double growth = sums_.has_momentum() ? sums_.largest_growth() : 1.0;
   derivative_bits_ = ceil_log2(unit * growth) + 1;
   const auto largest = static_cast<double>(spec.features.bound());
-  const double sum = unit * largest * static_cast<double>(plan_.options().steps);
-  const double history = sums_.has_momentum() ? unit * largest * growth / (1.0 - plan_.options().momentum) : 0.0;
+  const auto per_step = static_cast<double>(plan_.options().passes_per_step);
+  const double in_step = unit * largest * per_step;
+  const double sum = in_step * static_cast<double>(plan_.options().steps);
+  const double history = sums_.has_momentum() ? in_step * growth / (1.0 - plan_.options().momentum) : 0.0;
   weight_bits_ = std::max(derivative_bits_, ceil_log2(std::max(sum, history)) + 1);
   result_bits_ = weight_bits_ + bit_length(spec.features.bound()) + bit_length(spec.most_terms);
 
-  const double opened = static_cast<double>(plan_.options().steps) * batch * static_cast<double>(spec.out * parts());
-  hiding_ = kHiding + ceil_log2(opened);
+  const double opened = batch * static_cast<double>(spec.out * parts());
+  const std::uint64_t passes = spec.passes > 0 ? spec.passes : counted_passes(spec.run, spec.sgd);
+  hiding_ = he::kHidingOfRun + bit_length(run_values(spec.run, passes, opened, spec.products));
   // A share of a derivative is longer than the derivative, and as long as it has not met the other, it needs the room.
   const int share = spec.share_bits == 0 ? 0 : spec.share_bits + lifted_share_bits() + 2;
   const int width = std::max(he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_), share);
-  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", spec.name, "': sums of ", plan_.options().steps,
-                           " steps take ", width, " bits with their mask, and a Paillier plaintext has ",
+  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", spec.name, "': sums of ", most_passes(),
+                           " passes take ", width, " bits with their mask, and a Paillier plaintext has ",
                            params.plaintext_bits(),
                            ". Declare fewer steps, or lower the range of features or derivative");
   hiding_ += width - he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_);
   slots_ = he::paillier::Slots(params.plaintext_bits(), width);
+}
+
+double EncryptedUpdateParams::exposure_of_reply() const {
+  return std::ldexp(static_cast<double>(spec_.batch) * static_cast<double>(spec_.out * parts()), -hiding_);
 }
 
 // By what a share grows at most on its way to the scales and factors that it is added up at.

@@ -25,6 +25,9 @@ struct EncryptedUpdateSpec {
   int share_bits = 0;
   int share_scale = 0;
   SgdOptions sgd{};
+  std::uint64_t passes = 0;  ///< forward passes of the run, each of which opens a batch's values
+  std::size_t products = 1;  ///< of the layer, which share what the run may give away
+  RunLength run{};
   net::Step product_step = net::Step::kForwardProduct;
   net::Step derivative_step = net::Step::kDerivativeOperand;
 };
@@ -66,6 +69,12 @@ class EncryptedUpdateParams {
 
   /// Of everything that saved state depends on.
   [[nodiscard]] Bytes digest(const std::string& key_id) const;
+
+  /// By how much masks exceed what they hide, and the chance that any value of one reply tells anything: as of a plan.
+  [[nodiscard]] int hiding_bits() const { return hiding_; }
+  [[nodiscard]] double exposure_of_reply() const;
+  /// Backward passes that the sums have room for.
+  [[nodiscard]] std::size_t most_passes() const { return plan_.options().steps * plan_.options().passes_per_step; }
 
   [[nodiscard]] std::uint64_t derivative_bytes(std::size_t rows) const;
   [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const;

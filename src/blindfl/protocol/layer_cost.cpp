@@ -21,6 +21,7 @@ LayerCost exchanged_a(const MatMulParams& params, const he::Scheme& scheme) {
   cost.step += cost_of_product(*backward, Party::kA, nonzeros(params, Party::kA));
   cost.step.rounds = 2;  // [[V_A]], product and share of Z; [[dZ]], product
   cost.memory_a = forward->operand_memory();
+  cost.exposure = static_cast<double>(params.passes()) * (forward->exposure_of_reply() + backward->exposure_of_reply());
   return cost;
 }
 
@@ -48,6 +49,7 @@ LayerCost exchanged_b(const MatMulParams& params, const he::Scheme& scheme) {
   StepCost& operand = params.spec().sgd.weight_decay == 0 ? cost.setup : cost.step;
   operand += {times.encrypt, times.load, 0, plan->operand_bytes(), 0};
   cost.memory_b = plan->operand_memory();
+  cost.exposure = static_cast<double>(params.passes()) * plan->exposure_of_reply();
   return cost;
 }
 

@@ -22,7 +22,7 @@ void write_state_header(ByteSink& out, const Settings& settings);
 void read_state_header(ByteSource& in, std::string_view what, const Settings& settings,
                        std::string_view may_differ = {});
 
-/// Which moment of which training a state is of, at both parties alike. Pieces of two moments do not add up to weights:
+/// Which moment of which training a state is of, at both parties alike. Shares of two moments do not add up to weights:
 /// what is left of their masks would tell B of A's features once Z is opened. So both parties' states are compared when
 /// they are loaded.
 class StateOrigin {
@@ -45,7 +45,7 @@ class StateOrigin {
   std::uint64_t loads_ = 0;
 };
 
-/// A weight's version and piece.
+/// A weight's version and share.
 void write_weight(ByteSink& out, const Weight& weight);
 struct SavedWeight {
   std::uint64_t version = 0;

@@ -26,7 +26,7 @@ struct MaskedProduct {
 /// and of the matrix that is multiplied. See `RepeatableScoring`.
 ///
 /// `model` stands for the weights, of both parties: whoever draws a key, or keeps one, gives each state of them another
-/// name, for instance a digest of the saved pieces. The same mask for the same rows under two states of the weights
+/// name, for instance a digest of the saved shares. The same mask for the same rows under two states of the weights
 /// would show the peer the difference of two products.
 class MaskKey {
  public:

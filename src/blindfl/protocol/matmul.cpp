@@ -58,7 +58,7 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, random);
   weight_b_ = draw_weight(Party::kB, random);
-  session.agree("layer '" + spec.name + "'", params_.settings());
+  session.agree("layer '" + spec.name + "'", params_.agreement());
   if (encrypted) make_encrypted(std::move(encrypted));
 }
 
@@ -108,7 +108,7 @@ std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& ran
   weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
   weight->features_of = features_of;
   if (!alone || session_.party() == Party::kA) {
-    // Two pieces from N(0, sigma^2 / 2) make weights from N(0, sigma^2).
+    // Two shares from N(0, sigma^2 / 2) make weights from N(0, sigma^2).
     const double deviation = params_.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
     weight->piece =
         draw_piece(params_.in(features_of), spec.out, deviation, spec.weight_scale, spec.largest_weight, random);
@@ -288,7 +288,7 @@ void MatMul::save(ByteSink& out) const {
   write_weight(out, *weight_a_);
   if (rows_) {
     out.write_u64(weight_b_->version);
-    rows_->save(out);  // with the piece
+    rows_->save(out);  // with the share
   } else {
     write_weight(out, *weight_b_);
   }
@@ -302,7 +302,7 @@ void MatMul::check_drawn(const ShareMatrix& piece) {
   try {
     he::check_right(forward_plan(Party::kB, params_.spec().batch), piece);
   } catch (const InvalidArgument&) {
-    fail<DataError>("the saved state of layer '", params_.spec().name, "' is damaged: a piece has too many bits");
+    fail<DataError>("the saved state of layer '", params_.spec().name, "' is damaged: a share has too many bits");
   }
 }
 

@@ -31,7 +31,7 @@ struct MatMulGradients {
 /// One party's half of a MatMul source layer. Both parties make the same calls at the same time.
 class MatMul {
  public:
-  /// Draws this party's initial pieces. `session` must outlive the layer.
+  /// Draws this party's initial shares. `session` must outlive the layer.
   /// Throws InvalidArgument as MatMulParams and Scheme::plan do, ConfigError if the session has no scheme of a name in
   /// `spec`, before anything is sent.
   MatMul(Session& session, const MatMulSpec& spec);
@@ -59,7 +59,7 @@ class MatMul {
 
   /// What saved state must fit: settings, party, and the key that weights are encrypted under.
   [[nodiscard]] Settings state_settings() const;
-  /// Writes all of this party's state: pieces, encrypted weights, momentum that the layer itself keeps.
+  /// Writes all of this party's state: shares, encrypted weights, momentum that the layer itself keeps.
   /// Throws InvalidArgument between a backward pass and its step if the layer updates its weights itself.
   void save(ByteSink& out) const;
   /// Reads what `save` wrote, and no further, in a session with the same keys if weights are encrypted
@@ -81,7 +81,7 @@ class MatMul {
   [[nodiscard]] const SchemeKeys*& keys(Party party) { return party == Party::kA ? keys_a_ : keys_b_; }
   void take_keys(Party party);
   void begin_pass();
-  /// Counts all changes of the pieces that masks of a forward pass hide.
+  /// Counts all changes of the shares that masks of a forward pass hide.
   [[nodiscard]] std::uint64_t version() const;
   [[nodiscard]] const he::Plan& forward_plan(Party party, std::size_t rows);
   [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
@@ -111,7 +111,7 @@ class MatMul {
   std::shared_ptr<Weight> weight_b_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> backward_plans_;
-  ReceivedOperand received_;  ///< the peer's piece of my weights
+  ReceivedOperand received_;  ///< the peer's share of my weights
   SentOperand sent_;          ///< my share of its weights
   // With updates under encryption: at A, at B, at B.
   std::shared_ptr<EncryptedUpdateHolder> holder_;

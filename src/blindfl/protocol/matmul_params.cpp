@@ -23,14 +23,14 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
       derivative_(spec.derivative),
       initial_deviation_(spec.initial_deviation),
       product_scale_(std::max(spec.features_a.scale, spec.features_b.scale) + spec.weight_scale) {
+  check_run_length(spec.run, spec.name.c_str());
   require<InvalidArgument>(spec.out > 0 && spec.batch > 0 && spec.in_a + spec.in_b > 0, where(),
                            ": a layer needs inputs, outputs and rows");
   require<InvalidArgument>(spec.weight_scale >= 0 && spec.weight_scale <= FixedPoint::kMaxScale &&
                                spec.gradient_scale >= 0 && spec.gradient_scale <= FixedPoint::kMaxScale,
                            where(), ": weights and gradients take between 0 and ", FixedPoint::kMaxScale,
                            " fractional bits");
-  require<InvalidArgument>(spec.output_scale >= 0 && spec.output_scale <= product_scale_, where(),
-                           ": Z cannot be opened at ", spec.output_scale, " fractional bits, it has ", product_scale_);
+  check_output_scale(spec.output_scale, product_scale_, spec.fine_outputs_reveal_features, where());
   require<InvalidArgument>(
       std::isfinite(spec.largest_weight) && spec.largest_weight > 0 && spec.largest_weight <= 0x1p40, where(),
       ": the largest weight must be positive and at most 2^40");
@@ -90,6 +90,14 @@ Settings MatMulParams::settings() const {
   return settings;
 }
 
+Settings MatMulParams::agreement() const {
+  return settings().add("run.passes", passes()).add("run.layers", spec_.run.layers);
+}
+
+std::uint64_t MatMulParams::run_values(std::size_t rows, std::size_t cols) const {
+  return protocol::run_values(spec_.run, passes(), static_cast<double>(rows) * static_cast<double>(cols), kProducts);
+}
+
 std::string MatMulParams::where() const {
   std::ostringstream text;
   text << "layer '" << spec_.name << "' (in_a " << spec_.in_a << ", in_b " << spec_.in_b << ", out " << spec_.out
@@ -113,7 +121,8 @@ he::ProductSpec MatMulParams::forward(Party party, std::size_t rows) const {
           .left_bound = features(party).bound(),
           .left_scale = features(party).scale(),
           .right_scale = spec_.weight_scale,
-          .right_bits = right_bits};
+          .right_bits = right_bits,
+          .run_values = run_values(spec_.batch, spec_.out)};
 }
 
 he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {
@@ -124,7 +133,8 @@ he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {
           .left_bound = features(party).bound(),
           .left_scale = features(party).scale(),
           .right_scale = derivative_.scale(),
-          .right_bits = bit_length(derivative_.bound()) + 1};
+          .right_bits = bit_length(derivative_.bound()) + 1,
+          .run_values = run_values(in(party), spec_.out)};
 }
 
 }  // namespace blindfl::protocol

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "blindfl/he/plan.h"
+#include "blindfl/protocol/run_length.h"
 #include "blindfl/protocol/session.h"
 #include "blindfl/protocol/settings.h"
 #include "blindfl/protocol/sgd_plan.h"
@@ -13,7 +14,7 @@ namespace blindfl::protocol {
 
 /// How A's weights learn.
 enum class Update {
-  kExchanged,  ///< gradients travel as shares, and both parties update their pieces: the paper's way
+  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
   kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
 };
 
@@ -32,6 +33,8 @@ struct MatMulSpec {
   double largest_weight = 1024.0;  ///< assumed of trained weights; it sizes what must not overflow
   int gradient_scale = 32;         ///< of gradients and momentum
   int output_scale = 16;           ///< Z is opened at this many fractional bits and no more
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 (in_a + in_b)), as torch's Linear has it.
   double initial_deviation = 0.0;
   /// Names of the session's schemes that carry the products with A's and with B's features, forward and backward;
@@ -44,11 +47,16 @@ struct MatMulSpec {
   Update update = Update::kExchanged;
   /// With updates under encryption: how training will go, which sizes what must not overflow. `steps` must be given.
   SgdOptions sgd{};
+  /// How much will be hidden in all, which sizes masks.
+  RunLength run{};
 };
 
 /// A MatMul layer that cannot overflow: every bound computed, every product's spec made.
 class MatMulParams {
  public:
+  /// With A's features forward and backward, with B's forward.
+  static constexpr std::size_t kProducts = 3;
+
   /// Throws InvalidArgument, with layer, shape and scale in the message, if a shape is empty, a bound is out of range,
   /// or a value could outgrow what a share can be rescaled with.
   explicit MatMulParams(const MatMulSpec& spec);
@@ -73,8 +81,15 @@ class MatMulParams {
   /// Bits of the largest gradient at `gradient_scale`.
   [[nodiscard]] int gradient_bits() const { return gradient_bits_; }
 
-  /// Everything both parties must agree on, as text.
+  /// Forward passes that hiding is made for.
+  [[nodiscard]] std::uint64_t passes() const { return counted_passes(spec_.run, spec_.sgd); }
+  /// Of a product that opens so many values in a pass: see ProductSpec.
+  [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
+
+  /// Everything that saved state must fit, as text.
   [[nodiscard]] Settings settings() const;
+  /// Everything both parties must agree on: the same, and what sizes their messages only.
+  [[nodiscard]] Settings agreement() const;
 
   /// `X_P V_P` for a batch of `rows` rows.
   [[nodiscard]] he::ProductSpec forward(Party party, std::size_t rows) const;

@@ -15,6 +15,15 @@ OutputShare operator+(const OutputShare& a, const OutputShare& b) {
   return {rescale(a.share, scale) + rescale(b.share, scale), std::max(bits_at(a), bits_at(b)) + 1};
 }
 
+void check_output_scale(int output_scale, int product_scale, bool finer_is_asked_for, const std::string& where) {
+  require<InvalidArgument>(output_scale >= 0 && output_scale <= product_scale, where, ": Z cannot be opened at ",
+                           output_scale, " fractional bits, it has ", product_scale);
+  require<InvalidArgument>(output_scale <= kFinestOutputScale || finer_is_asked_for, where, ": Z opened at ",
+                           output_scale, " fractional bits gives A's features away to B by lattice reduction; take ",
+                           kFinestOutputScale,
+                           " at most, or set fine_outputs_reveal_features if A's features are no secret");
+}
+
 OutputShare round_output(const OutputShare& output, int scale) {
   const int bits_after = output.bits + scale - output.share.scale();
   require<InvalidArgument>(output.bits <= kMaxRescaleBits && bits_after <= kMaxOpenedBits, "opening an output of ",

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "blindfl/protocol/session.h"
@@ -23,6 +24,13 @@ struct OutputShare {
 
 /// Z travels modulo 2^64, signed, with room for the rounding: what is opened has at most this many bits.
 constexpr int kMaxOpenedBits = 62;
+
+/// Z is opened at no more fractional bits than this unless a layer's options say what that gives away.
+constexpr int kFinestOutputScale = 20;
+
+/// Throws InvalidArgument, beginning with `where`, if Z cannot be opened at `output_scale` fractional bits: it has only
+/// `product_scale` of them, or it would be opened finer than `kFinestOutputScale` and `finer_is_asked_for` is not set.
+void check_output_scale(int output_scale, int product_scale, bool finer_is_asked_for, const std::string& where);
 
 /// Rounds this party's share to `scale` fractional bits: a local step before opening. More precision would let B work
 /// out A's features from Z.

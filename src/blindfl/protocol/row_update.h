@@ -10,7 +10,7 @@
 
 namespace blindfl::protocol {
 
-/// B's own piece of its own weights, whose gradient B knows: updated where a batch has features and nowhere else, so
+/// B's own share of its own weights, whose gradient B knows: updated where a batch has features and nowhere else, so
 /// that a step costs what the batch does. A row that had no gradient for a while is moved by what its momentum did
 /// meanwhile when it is next needed.
 class RowUpdate final : public WeightUpdate {
@@ -20,7 +20,7 @@ class RowUpdate final : public WeightUpdate {
 
   /// Brings the rows that `x` needs up to date: before a forward pass.
   void refresh(const IntMatrix& x);
-  /// Brings all rows up to date: before the piece is read as a whole.
+  /// Brings all rows up to date: before the share is read as a whole.
   void refresh_all();
   /// Keeps the gradient of a backward pass, `transpose(x) dZ`, for the next step.
   void add_gradient(const IntMatrix& x, const Derivative& derivative);
@@ -30,7 +30,7 @@ class RowUpdate final : public WeightUpdate {
   void discard() override { pending_.clear(); }
 
   [[nodiscard]] std::size_t steps() const { return steps_; }
-  /// Writes the piece and its momentum. Throws InvalidArgument between a backward pass and its step.
+  /// Writes the share and its momentum. Throws InvalidArgument between a backward pass and its step.
   void save(ByteSink& out) const;
   /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a weight
   /// of another shape or plan.

@@ -61,8 +61,10 @@ Session::Session(Party party, net::Channel& channel, const std::vector<const he:
     : party_(party),
       channel_(channel),
       pool_(options.threads),
-      weight_seed_(options.weight_seed ? *options.weight_seed : random_.next_u64()),
+      weight_seed_(options.weight_seed),
+      weight_key_(KeyStream::kKeyBytes),
       exceptions_at_start_(std::uncaught_exceptions()) {
+  random_.fill(weight_key_);
   try {
     open(schemes, options);
   } catch (...) {
@@ -217,7 +219,9 @@ Session::~Session() {
 SeededRandom Session::weight_random(std::uint32_t layer) const {
   // Streams of the two parties differ even under the same seed.
   const std::uint64_t role = party_ == Party::kA ? 1 : 2;
-  return SeededRandom(weight_seed_, role << 32 | layer);
+  const std::uint64_t purpose = role << 32 | layer;
+  if (weight_seed_) return SeededRandom(*weight_seed_, purpose);
+  return {std::span<const std::byte, KeyStream::kKeyBytes>(weight_key_), purpose};
 }
 
 Random Session::masks(const MaskedProduct& product, const IntMatrix& x) {

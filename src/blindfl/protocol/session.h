@@ -117,7 +117,8 @@ class Session {
   /// InvalidArgument, naming the layer, if masks repeat and it is not the version that they were first used for.
   void check_scoring(std::uint32_t layer, std::string_view layer_name, std::uint64_t version);
 
-  /// Reproducible randomness for the pieces of a layer that this party draws, private to it.
+  /// Randomness for the pieces of a layer that this party draws, private to it: the same at each call. From
+  /// `weight_seed`, or, without one, from a key of 256 bits that this session drew.
   [[nodiscard]] SeededRandom weight_random(std::uint32_t layer) const;
 
   /// Says that both parties must have the same public settings here. Sends a digest of them at once; the peer's is
@@ -155,7 +156,9 @@ class Session {
   std::vector<SchemeKeys> keys_;
   /// Saved ones, of schemes that were not used yet; for each scheme, in their order.
   std::vector<std::unique_ptr<he::KeyOwner>> unused_keys_;
-  std::uint64_t weight_seed_;
+  std::optional<std::uint64_t> weight_seed_;
+  /// What initial weights are drawn with where there is no seed.
+  SecretVector<std::byte> weight_key_;
   std::uint32_t next_layer_ = 0;
   std::uint32_t next_agreement_ = 0;
   struct Agreement {

@@ -12,6 +12,7 @@ namespace {
 
 constexpr double kMostLearningRate = 1e6;
 constexpr double kMostWeightDecay = 1e3;
+constexpr std::size_t kMostPassesPerStep = 1'000'000;
 
 bool in_range(double x, double most) {
   return std::isfinite(x) && x >= 0 && x <= most;
@@ -23,7 +24,9 @@ bool in_range(double x, double most) {
 Settings SgdOptions::settings() const {
   Settings settings;
   settings.add("learning_rate", learning_rate).add("momentum", momentum).add("weight_decay", weight_decay);
-  settings.add("steps", steps).add("learning_rate changes", schedule.size());
+  settings.add("steps", steps);
+  if (passes_per_step != 1) settings.add("passes_per_step", passes_per_step);
+  settings.add("learning_rate changes", schedule.size());
   for (const LearningRateChange& change : schedule) {
     settings.add("learning_rate from step " + std::to_string(change.step), change.learning_rate);
   }
@@ -37,6 +40,9 @@ SgdPlan::SgdPlan(const SgdOptions& options) : options_(options) {
                            "SGD: momentum must be at least 0 and below 1");
   require<InvalidArgument>(in_range(options.weight_decay, kMostWeightDecay),
                            "SGD: weight decay must be between 0 and 1e3");
+  require<InvalidArgument>(options.passes_per_step > 0 && options.passes_per_step <= kMostPassesPerStep,
+                           "SGD: a step adds up between 1 and ", kMostPassesPerStep,
+                           " backward passes (passes_per_step)");
   std::size_t before = 0;
   for (const LearningRateChange& change : options.schedule) {
     require<InvalidArgument>(change.step > 0,

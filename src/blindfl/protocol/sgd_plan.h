@@ -20,6 +20,8 @@ struct SgdOptions {
   double weight_decay = 0.0;
   std::vector<LearningRateChange> schedule{};  ///< by step, ascending
   std::size_t steps = 0;                       ///< the most that will be taken; 0: not declared
+  /// Backward passes that a step adds up, at most. Updates under encryption have room for so many and refuse more.
+  std::size_t passes_per_step = 1;
 
   /// For comparing the two parties' options.
   [[nodiscard]] Settings settings() const;

@@ -18,11 +18,13 @@ MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptio
   spec.derivative = options.derivative;
   spec.largest_weight = options.largest_weight;
   spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
   spec.initial_deviation = options.initial_deviation;
   spec.nonzeros_a = shape.nonzeros_a;
   spec.nonzeros_b = shape.nonzeros_b;
   spec.update = options.update.value_or(Update::kExchanged);
   spec.sgd = options.sgd;
+  spec.run = options.run;
   spec.scheme_a = options.scheme_a;
   spec.scheme_b = options.scheme_b;
   return spec;
@@ -58,10 +60,12 @@ EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const Embed
   spec.largest_weight = options.largest_weight;
   spec.largest_embedding = options.largest_embedding;
   spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
   spec.initial_deviation = options.initial_deviation;
   spec.table_deviation = options.table_deviation;
   spec.scheme = options.scheme;
   spec.sgd = options.sgd;
+  spec.run = options.run;
   return spec;
 }
 

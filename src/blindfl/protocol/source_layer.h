@@ -31,11 +31,15 @@ struct MatMulOptions {
   FixedPointSpec derivative = MatMulSpec{}.derivative;
   double largest_weight = MatMulSpec{}.largest_weight;
   int output_scale = MatMulSpec{}.output_scale;
+  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
+  bool fine_outputs_reveal_features = false;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
   /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
   /// on the number of features; `sgd` must then be what the optimizer gets, with the number of steps.
   std::optional<Update> update{};
   SgdOptions sgd{};
+  /// How much the run will hide in all, which sizes masks: forward passes, those of scoring included.
+  RunLength run{};
   std::string scheme_a{};  ///< of the session's schemes, for products with A's features; empty: the default
   std::string scheme_b{};  ///< for products with B's features
   /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
@@ -59,12 +63,16 @@ struct EmbedMatMulOptions {
   double largest_weight = EmbedMatMulSpec{}.largest_weight;
   double largest_embedding = EmbedMatMulSpec{}.largest_embedding;
   int output_scale = EmbedMatMulSpec{}.output_scale;
+  /// Allows an output_scale above 20: see MatMulOptions.
+  bool fine_outputs_reveal_features = false;
   double initial_deviation = 0.0;  ///< of the weights; 0: as torch's Linear
   double table_deviation = EmbedMatMulSpec{}.table_deviation;
   /// How tables learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend on
   /// the number of categories; `sgd` must then be what the optimizer gets, with the number of steps.
   std::optional<Update> update{};
   SgdOptions sgd{};
+  /// How much the run will hide in all, which sizes masks: forward passes, those of scoring included.
+  RunLength run{};
   std::string scheme{};        ///< of the session's schemes, for products with the weights; empty: the default
   std::string table_scheme{};  ///< for looking up in tables, and for their gradients
   /// For the tables of one party's fields, instead of `update` and `table_scheme`.

@@ -25,6 +25,7 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   step += other.step;
   memory_a += other.memory_a;
   memory_b += other.memory_b;
+  exposure += other.exposure;
   return *this;
 }
 
@@ -72,6 +73,7 @@ LayerCost cost_of_updates(const EncryptedUpdateParams& update, const he::paillie
   const std::uint64_t row_bytes = groups * expected.row_memory();
   (holder == Party::kA ? cost.memory_a : cost.memory_b) =
       update.parts() * (static_cast<std::uint64_t>(rows) * row_bytes + spec.in * sizeof(std::uint32_t));
+  cost.exposure = static_cast<double>(spec.passes) * update.exposure_of_reply();
   return cost;
 }
 

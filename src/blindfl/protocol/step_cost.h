@@ -38,6 +38,8 @@ struct LayerCost {
   /// Bytes of ciphertexts that stay with a party between passes.
   std::uint64_t memory_a = 0;
   std::uint64_t memory_b = 0;
+  /// The chance, at most, that any masked reply of the run tells anything of what it hides: a sum over all values.
+  double exposure = 0;
 
   [[nodiscard]] std::uint64_t memory(Party party) const { return party == Party::kA ? memory_a : memory_b; }
   /// Of a run of `steps` steps, setup included.

@@ -15,11 +15,11 @@ struct Weight {
   std::string name;
   Party features_of{};  ///< whose features it multiplies
   ShareMatrix piece;    ///< U at the party with the features, V at the other
-  /// Both parties hold a share of every gradient, so both pieces change at every step. Otherwise only U does.
+  /// Both parties hold a share of every gradient, so both shares change at every step. Otherwise only U does.
   bool shared_gradient = false;
   /// Counts changes of V, at both parties alike: what was encrypted before is stale.
   std::uint64_t version = 1;
-  /// Set if the layer itself updates the weight, at the optimizer's word. The piece then need not be all of it.
+  /// Set if the layer itself updates the weight, at the optimizer's word. The share then need not be all of it.
   std::shared_ptr<WeightUpdate> update{};
 
   // Public facts that an optimizer needs.

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,16 +17,47 @@ enum class Matching {
   kUnion,   ///< neither learned more than how many
 };
 
-/// What there is to know of a model to say who learns what.
-struct ModelFacts {
-  bool numeric = true;            ///< has layers of numeric features (MatMul)
-  bool categorical = false;       ///< has layers of categories (Embed-MatMul)
-  bool encrypted_update = false;  ///< A's weights, or tables, learn under encryption
-  Matching matching = Matching::kAgreed;
-  bool stops_early = false;  ///< B says after each epoch whether the model got better
+/// A source layer as whoever sees its outputs Z sees it.
+struct LayerFacts {
+  std::size_t in_a = 0;  ///< A's features; of categories, those of all of A's fields together
+  std::size_t out = 0;   ///< outputs of a row
 };
 
+/// What there is to know of a model to say who learns what.
+struct ModelFacts {
+  bool numeric = true;              ///< has layers of numeric features (MatMul)
+  bool categorical = false;         ///< has layers of categories (Embed-MatMul)
+  bool encrypted_update = false;    ///< A's weights, or tables, learn under encryption
+  bool encrypted_update_b = false;  ///< B's tables do
+  bool short_keys = false;          ///< some products were encrypted by Paillier with keys of 2048 bits
+  Matching matching = Matching::kAgreed;
+  bool stops_early = false;    ///< B says after each epoch whether the model got better
+  LayerFacts numeric_layer{};  ///< 0 of either: not known
+  LayerFacts category_layer{};
+  std::optional<bool> b_has_features{};  ///< nothing: not known yet
+  std::size_t openings = 0;              ///< how often the same row is opened while weights change; 0: not known
+  int output_scale = 16;                 ///< fractional bits that Z is opened with
+  std::optional<Party>
+      weight_seed{};  ///< whose shares of the initial weights follow from a number in its job, as far as is known
+};
+
+/// Which ways from Z to A's features are open to a B that only looks, as far as the shapes are known.
+struct OpenTopReach {
+  bool span = false;             ///< (a): a layer has at least as many outputs as A has features in it
+  bool differences = false;      ///< (b): rows are opened again while weights change
+  bool outright = false;         ///< B has no features: Z is A's part itself
+  bool may_be_outright = false;  ///< it is not known yet whether B has any
+};
+[[nodiscard]] OpenTopReach open_top_reach(const ModelFacts& model);
+
+/// The warning of every party's documents, in one paragraph: what B can work out under an open top, with figures.
+[[nodiscard]] std::string open_top_warning();
+
+/// The same of one way each, for this model: only those that are open. Whole sentences.
+[[nodiscard]] std::vector<std::string> open_top_ways(const ModelFacts& model);
+
 /// What a party knows after training an open top model under the protocol, in plain words, a sentence or two each.
+/// `never_saw` is about messages: what can be worked out from them all the same is in `could_work_out`.
 struct Disclosure {
   std::vector<std::string> learned;
   std::vector<std::string> could_work_out;

@@ -48,7 +48,7 @@ class RunFolder {
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// The last summary that was written or read.
   [[nodiscard]] const RunSummary& summary() const { return summary_; }
-  /// Whose files are in it, for the label of checkpoints and pieces: "party A of run credit".
+  /// Whose files are in it, for the label of checkpoints and models: "party A of run credit".
   [[nodiscard]] std::string owner() const;
 
   [[nodiscard]] std::filesystem::path summary_path() const { return path_ / "summary.json"; }

@@ -79,9 +79,9 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",
        "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, weight_seed"},
       {kParty, "  party: b\n  <<: {a: 1}\n",
-       "8:3: there is no '<<' in private; there is: party, data, top, link, limits, resources, run"},
+       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, limits, resources, run"},
       {kParty, "  party: b\n  \"\\e[2J\": 1\n",
-       "8:3: there is no '?[2J' in private; there is: party, data, top, link, limits, resources, run"},
+       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, limits, resources, run"},
   });
 }
 
@@ -158,6 +158,7 @@ TEST(BadJob, HasAValueOutOfRange) {
 
 TEST(BadJob, HasAWordThatIsNoChoice) {
   expect_refusals({
+      {kParty, "  party: a\n  accept: all\n", "8:11: private.accept must be one of nothing, open_top, not 'all'"},
       {"kind: mlp", "kind: mpl",
        "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, not 'mpl'; did you mean mlp?"},
       {"kind: mlp", "kind: transformer",
@@ -225,6 +226,10 @@ TEST(BadJob, IsNoYaml) {
 
 TEST(BadJob, HasAModelThatContradictsItself) {
   expect_refusals({
+      {kModel, "    kind: mlp\n    output_scale: 21\n",
+       "4:5: shared.model.output_scale: outputs at 21 fractional bits give A's features away to B by lattice "
+       "reduction; "
+       "take 20 at most, or set fine_outputs_reveal_features beside it if A's features are no secret"},
       {"    kind: mlp\n", "    kind: lr\n    classes: 3\n",
        "4:5: shared.model.classes: lr has two classes; take mlr for more"},
       {"    kind: mlp\n", "    kind: mlr\n",
@@ -236,6 +241,12 @@ TEST(BadJob, HasAModelThatContradictsItself) {
        {"wdl", "dlrm", "mlr\n    classes: 2", "lr\n    classes: 2", "mlp\n    classes: 9"}) {
     EXPECT_NO_THROW((void)parse_job(edited_job("kind: mlp", "kind: " + std::string(kind)), {.source = "x"})) << kind;
   }
+}
+
+TEST(BadJob, MayOpenFinerOutputsIfItSaysWhatTheyGiveAway) {
+  const std::string text =
+      edited_job(kModel, "    kind: mlp\n    output_scale: 24\n    fine_outputs_reveal_features: true\n");
+  EXPECT_EQ(parse_job(text, {.source = "job.yaml"}).shared.model.output_scale, 24);
 }
 
 TEST(BadJob, HasATrainingThatContradictsItself) {
@@ -273,6 +284,14 @@ TEST(BadJob, HasASchemeThatContradictsItself) {
        "4:3: shared.scheme.default: lattice is not in shared.scheme.allowed"},
       {kShared, "  scheme: {features_b: paillier-3072}\n  alignment:\n",
        "4:12: shared.scheme.features_b: paillier-3072 is not in shared.scheme.allowed"},
+      {kShared, "  scheme: {security: 256}\n  alignment:\n",
+       "4:22: shared.scheme.security must be one of 112, 128, not '256'"},
+      {kShared, "  scheme: {security: 128, features_a: paillier}\n  alignment:\n",
+       "4:12: shared.scheme.features_a: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "shared.scheme.security asks for 128; say paillier-3072"},
+      {kShared, "  scheme: {security: 128, default: paillier}\n  alignment:\n",
+       "4:12: shared.scheme.default: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "shared.scheme.security asks for 128; say paillier-3072"},
       {kShared, "  scheme: {update: encrypted, allowed: [lattice]}\n  alignment:\n",
        "4:12: shared.scheme.update: updates under encryption need paillier in shared.scheme.allowed"},
       {kShared, "  scheme: {update: encrypted, features_a: lattice}\n  alignment:\n",
@@ -312,6 +331,8 @@ TEST(BadJob, HasDataThatContradictsItself) {
        "list it with kind: ignore"},
       {"  party: b\n", "  party: a\n  top: {metrics: [auc]}\n",
        "8:3: private.top: is for B, who has the top layers, and this is A"},
+      {"  party: b\n", "  party: b\n  accept: open_top\n",
+       "8:3: private.accept: is A's to say, whose features are at stake, and this is B; leave it out"},
   });
 }
 

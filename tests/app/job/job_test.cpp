@@ -103,6 +103,7 @@ private:
   EXPECT_EQ(job.shared.training.derivative.scale, 32) << "what is not said stays";
   EXPECT_EQ(job.shared.scheme.standard, "paillier-3072");
   EXPECT_EQ(job.shared.scheme.features_a, "lattice");
+  EXPECT_EQ(job.shared.scheme.security, Security::k112);
   EXPECT_EQ(job.shared.alignment.mode, AlignmentMode::kOnlyB);
   EXPECT_EQ(job.own.data.test, "/data/my test.csv");
   EXPECT_EQ(job.own.data.label_column, "7") << "text may look like a number";

@@ -59,8 +59,8 @@ TEST(SharedSettings, HaveEveryOptionOfTheSection) {
   const std::string text = shared_settings(shared).text();
   for (const std::string line :
        {"model.kind: lr\n", "model.classes: none\n", "model.dlrm.vectors: 8\n", "training.early_stopping.patience: 0\n",
-        "training.derivative.clip: false\n", "scheme.default: lattice\n", "scheme.allowed: [lattice, paillier]\n",
-        "alignment.mode: aligned\n"}) {
+        "training.derivative.clip: false\n", "scheme.security: 112\n", "scheme.default: lattice\n",
+        "scheme.allowed: [lattice, paillier]\n", "alignment.mode: aligned\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -33,6 +33,7 @@ Job unusual_job() {
                       .dlrm = {.bottom = {3, 2, 1}, .top = {9}, .vectors = 2},
                       .largest_weight = 0.1,
                       .output_scale = 12,
+                      .fine_outputs_reveal_features = true,
                       .initial_deviation = 1e-9};
   job.shared.training = {.epochs = 7,
                          .batch = 33,
@@ -45,7 +46,8 @@ Job unusual_job() {
                          .early_stopping = {.patience = 4, .minimum_improvement = 1e-3},
                          .checkpoint_every = 100,
                          .derivative = {.scale = 20, .largest = 2.5, .clip = true}};
-  job.shared.scheme = {.standard = "paillier-3072",
+  job.shared.scheme = {.security = Security::k128,
+                       .standard = "paillier-3072",
                        .allowed = {"paillier-3072", "lattice"},
                        .automatic = false,
                        .features_a = "paillier-3072",
@@ -129,8 +131,8 @@ TEST(Template, OfAnUnusualJobLeavesNothingAsItWouldBe) {
            [&](const std::string& /*key*/, const Entry& e) { texts.push_back(flow_text(e)); });
   std::size_t i = 0;
   for_each(entries_of(job), {}, [&](const std::string& key, const Entry& entry) {
-    // Listening and plaintext exclude what this job does instead.
-    const bool excluded = key == "private.link.listen" || key == "private.link.plaintext";
+    // Listening and plaintext exclude what this job does instead; accepting is A's.
+    const bool excluded = key == "private.link.listen" || key == "private.link.plaintext" || key == "private.accept";
     EXPECT_NE(flow_text(entry) == texts[i++], !excluded)
         << key << " should be another, so that the test means something";
   });

@@ -1,5 +1,6 @@
 // What the noise of a reply is, with the secret key in hand: within its bound, and without a trace of the private
-// matrix. Looks at replies before they are cut down for sending, so at more than the key's owner ever gets.
+// matrix. Looks at replies before they are cut down for sending, so at more than the key's owner ever gets; what it
+// does get, the bytes, is looked at in reply_bytes_test.cpp.
 
 #include <gtest/gtest.h>
 
@@ -10,61 +11,18 @@
 #include "blindfl/he/lattice/key_owner.h"
 #include "blindfl/he/lattice/multiplier.h"
 #include "blindfl/share/products.h"
+#include "he/lattice/probes.h"
 #include "testing/matrices.h"
 
 namespace blindfl::he::lattice {
-
-struct KeyOwnerProbe {
-  static const SecretKey& key(const LatticeKeyOwner& owner) { return owner.key_; }
-};
-
-/// A tile of a reply: the second component modulo each prime, and the results as fractions of q.
-struct ExactTile {
-  LatticePlan::Area area;
-  std::vector<Residues> c1;
-  std::vector<Fraction> results;
-};
-
-struct MultiplierProbe {
-  static void switch_hiding(LatticeMultiplier& m, bool fresh_encryption, bool flooding) {
-    m.fresh_encryption_ = fresh_encryption;
-    m.flooding_ = flooding;
-  }
-
-  /// What `multiply_and_mask` does, up to the point where it rounds.
-  static std::vector<ExactTile> exact_reply(const LatticeMultiplier& m, const LatticePlan& plan, const IntMatrix& x,
-                                            const Operand& operand, Random& random, Random& masks, ThreadPool& pool,
-                                            ShareMatrix& share) {
-    const Tiling& t = plan.tiling();
-    const LeftOperand left(*m.params_, m.kernels_, t, x, 0, t.row_tiles, pool, m.scratch_);
-    std::vector<ExactTile> tiles;
-    for (std::size_t col_tile = 0; col_tile < t.col_tiles; ++col_tile) {
-      const auto replies = m.products(left, dynamic_cast<const LatticeOperand&>(operand), col_tile,
-                                      m.take_randomizers(t.row_tiles, random, pool), pool);
-      for (std::size_t r = 0; r < t.row_tiles; ++r) {
-        const auto reply = m.reply(replies, r);
-        ExactTile tile{plan.area(r, col_tile), {}, {}};
-        m.add_error(reply, random);
-        tile.results.resize(tile.area.size());
-        LatticeMultiplier::TileRandom drawn{random.fork(), masks.fork()};
-        m.mask_results(reply, t, tile.area, drawn, share, tile.results);
-        for (std::size_t l = 0; l < m.params_->moduli().size(); ++l) {
-          const std::uint64_t* c1 = m.component(reply, 1, l);
-          tile.c1.emplace_back(c1, c1 + m.params_->degree());
-        }
-        tiles.push_back(std::move(tile));
-      }
-    }
-    return tiles;
-  }
-};
 
 namespace {
 
 /// A party with a key and one that multiplies under it, with everything in reach.
 class Lab {
  public:
-  explicit Lab(bool fresh_encryption = true, bool flooding = true) {
+  explicit Lab(bool fresh_encryption = true, bool flooding = true, const ParamsSpec& spec = {})
+      : params_(std::make_shared<const Params>(spec)) {
     MultiplierProbe::switch_hiding(multiplier_, fresh_encryption, flooding);
   }
 
@@ -86,6 +44,15 @@ class Lab {
     ShareMatrix results_share;          ///< what the multiplier keeps
   };
   Opened open(const IntMatrix& x) { return open(x, random_); }
+  /// The reply before it is rounded, and as it travels, both from these sources.
+  std::vector<ExactTile> exact(const IntMatrix& x, Random random, Random masks) {
+    ShareMatrix share(x.rows(), m_.cols(), m_.scale());
+    return MultiplierProbe::exact_reply(multiplier_, *plan_, x, *operand_, random, masks, pool_, share);
+  }
+  Bytes travelling(const IntMatrix& x, Random random, Random masks) {
+    return write_to_bytes(
+        [&](ByteSink& out) { (void)multiplier_.multiply_and_mask(*plan_, x, *operand_, random, masks, pool_, out); });
+  }
   Opened open(const IntMatrix& x, Random& masks) {
     ShareMatrix share(x.rows(), m_.cols(), m_.scale());
     const auto tiles = MultiplierProbe::exact_reply(multiplier_, *plan_, x, *operand_, random_, masks, pool_, share);
@@ -101,39 +68,13 @@ class Lab {
  private:
   // c0 + c1 s, as a fraction of q, minus the plaintext.
   void add_noise(const ExactTile& tile, const ShareMatrix& expected, std::vector<double>& noise) const {
-    const std::size_t n = params_->degree();
-    const SecretKey& key = KeyOwnerProbe::key(owner_);
-    std::vector<Residues> products = tile.c1;
-    std::vector<std::uint64_t> crt;
-    double log_q = 0;
-    for (std::size_t l = 0; l < products.size(); ++l) {
-      const Modulus& m = params_->moduli()[l];
-      kernels_.forward(products[l].data(), m);
-      kernels_.multiply(products[l].data(), products[l].data(), key.s.data() + l * n, n, m);
-      kernels_.inverse(products[l].data(), m, m.last_stage());
-      std::uint64_t others = 1;
-      for (const Modulus& k : params_->moduli()) {
-        if (&k != &m) others = m.multiply(others, k.value() % m.value());
-      }
-      crt.push_back(m.inverse(others));
-      log_q += std::log2(static_cast<double>(m.value()));
-    }
-    for (std::size_t i = 0; i < tile.results.size(); ++i) {
-      const std::size_t r = i / tile.area.cols;
-      const std::size_t c = i % tile.area.cols;
-      const std::size_t position = plan_->tiling().result_position(r, c);
-      Fraction f = tile.results[i];
-      for (std::size_t l = 0; l < products.size(); ++l) {
-        const Modulus& m = params_->moduli()[l];
-        f.add_multiple(m.multiply(products[l][position], crt[l]), Fraction::one_over(m.value()));
-      }
-      f += Fraction::of(0 - expected.row(tile.area.first_row + r)[tile.area.first_col + c], 0);
-      const auto high = static_cast<Int128>(f.high());
-      noise.push_back((static_cast<double>(high) + static_cast<double>(f.low()) * 0x1p-128) * std::exp2(log_q - 128));
+    const double unit = std::exp2(log2_of_modulus(*params_) - 128);
+    for (const double v : noise_of(*params_, kernels_, KeyOwnerProbe::key(owner_), plan_->tiling(), tile, expected)) {
+      noise.push_back(v * unit);
     }
   }
 
-  std::shared_ptr<const Params> params_ = std::make_shared<const Params>(ParamsSpec{});
+  std::shared_ptr<const Params> params_;
   const Kernels& kernels_ = *available_kernels().front();
   Random random_;
   ThreadPool pool_{2};
@@ -174,7 +115,11 @@ TEST(Noise, OfAReplyStaysWithinItsPlansBoundAndFarBelowTheFlooding) {
       EXPECT_LE(measured, std::exp2(bits)) << lab.plan().spec().describe();
       // The bound is a worst case, not a fantasy: errors add up like their square root, and are seldom 21.
       EXPECT_TRUE(rows * cols < 64 || measured >= std::exp2(bits - 15)) << lab.plan().spec().describe();
-      EXPECT_LE(bits + kFloodingMargin, lab.params().log_q() - 1 - Params::kFloodExponent);
+      // Flooding is 40 bits larger than what this test itself takes for the largest noise, which the plan's bound
+      // covers.
+      EXPECT_LE(worst_noise_bits(lab.params(), lab.plan()), bits) << lab.plan().spec().describe();
+      EXPECT_GE(log2_of_modulus(lab.params()) - Params::kFloodExponent - worst_noise_bits(lab.params(), lab.plan()), 40)
+          << lab.plan().spec().describe();
       if (bound == kBound) {
         std::cout << lab.plan().spec().describe() << ": noise 2^" << std::log2(measured) << ", bound 2^" << bits
                   << ", flooding 2^" << lab.params().log_q() - Params::kFloodExponent << "\n";
@@ -187,9 +132,7 @@ TEST(Noise, OfAFloodedReplyStaysBelowAQuarterOfAPlaintextsUnit) {
   Lab lab;
   lab.encrypt(random_share(62, 1, 0, lab.random()), 128, kBound);
   const std::vector<double> noise = lab.open(filled(128, 62, false, kBound)).noise;
-  double log_q = 0;
-  for (const Modulus& m : lab.params().moduli()) log_q += std::log2(static_cast<double>(m.value()));
-  const double flooding = std::exp2(log_q - Params::kFloodExponent);
+  const double flooding = std::exp2(log2_of_modulus(lab.params()) - Params::kFloodExponent);
   EXPECT_LE(largest(noise), flooding * (1 + 0x1p-40));
   EXPECT_GE(largest(noise), flooding / 2) << "flooding fills its range";
 }
@@ -206,9 +149,7 @@ TEST(Noise, IsFreshUnderTheSameMasks) {
   const Lab::Opened first = lab.open(x, masks);
   const Lab::Opened second = lab.open(x, same_masks);
   EXPECT_EQ(first.results_share, second.results_share);
-  double log_q = 0;
-  for (const Modulus& m : lab.params().moduli()) log_q += std::log2(static_cast<double>(m.value()));
-  const double flooding = std::exp2(log_q - Params::kFloodExponent);
+  const double flooding = std::exp2(log2_of_modulus(lab.params()) - Params::kFloodExponent);
   std::size_t near = 0;
   for (std::size_t i = 0; i < first.noise.size(); ++i) {
     near += std::abs(first.noise[i] - second.noise[i]) < flooding * 0x1p-20 ? 1 : 0;
@@ -217,20 +158,28 @@ TEST(Noise, IsFreshUnderTheSameMasks) {
   EXPECT_NE(first.second, second.second);
 }
 
-/// Kolmogorov and Smirnov's distance between two samples, in units of what chance gives.
-template <class T>
-double distance(std::vector<T> a, std::vector<T> b) {
-  std::ranges::sort(a);
-  std::ranges::sort(b);
-  double most = 0;
-  for (std::size_t i = 0, j = 0; i < a.size() && j < b.size();) {
-    const T x = std::min(a[i], b[j]);
-    while (i < a.size() && a[i] == x) ++i;
-    while (j < b.size() && b[j] == x) ++j;
-    most = std::max(most, std::abs(static_cast<double>(i) / static_cast<double>(a.size()) -
-                                   static_cast<double>(j) / static_cast<double>(b.size())));
+// What these tests look at is what the product code sends, bit for bit, but for what is rounded off.
+TEST(Noise, IsThatOfTheBytesThatTravel) {
+  Lab lab(true, true, {.dropped_primes = 0});
+  lab.encrypt(random_share(300, 3, 0, lab.random()), 50, kBound);
+  std::array<std::byte, KeyStream::kKeyBytes> key{};
+  lab.random().fill(key);
+  const auto source = [&](std::string_view of) { return Random::derived(key, as_bytes(of)); };
+  SeededRandom seeded(8);
+  const IntMatrix x = testing::random_matrix(IntMatrix::Kind::kDense, 50, 300, 0, kBound, seeded);
+  const std::vector<ExactTile> exact = lab.exact(x, source("noise"), source("masks"));
+  const std::vector<ExactTile> read =
+      read_reply(lab.params(), lab.plan(), lab.travelling(x, source("noise"), source("masks")));
+  ASSERT_EQ(read.size(), exact.size());
+  for (std::size_t i = 0; i < read.size(); ++i) {
+    EXPECT_EQ(read[i].c1, exact[i].c1) << i;
+    ASSERT_EQ(read[i].results.size(), exact[i].results.size());
+    for (std::size_t k = 0; k < read[i].results.size(); ++k) {
+      Fraction rounded = exact[i].results[k];
+      rounded += Fraction::of(0, UInt128{1} << (255 - Params::kReplyBits));
+      EXPECT_EQ(read[i].results[k], Fraction::of(rounded.high(), rounded.low() >> 120 << 120)) << i << ", " << k;
+    }
   }
-  return most * std::sqrt(static_cast<double>(a.size() * b.size()) / static_cast<double>(a.size() + b.size()));
 }
 
 struct Sample {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <map>
 
 #include "blindfl/base/error.h"
@@ -127,6 +128,26 @@ TEST_P(PaillierKeys, HaveTheSizeAndFormThatTheSchemeNeeds) {
   EXPECT_NE(mpz_probab_prime_p(q, 30), 0);
 }
 
+// Exponents as long as p - 1 would make some of the p - 1 powers twice as likely as others.
+TEST_P(PaillierKeys, DrawTheOwnersExponents64BitsLongerThanAFactor) {
+  const SecretVector<std::byte> saved = key().save();
+  const std::size_t half = saved.size() / 8;
+  const auto p = BigInt::from_bytes(ByteView(saved).first(half));
+  const auto q = BigInt::from_bytes(ByteView(saved).subspan(half, half));
+  const Factor factor(p, q, public_key().h(), GetParam().kernels);
+  ASSERT_EQ(factor.powers().exponent_bits(), p.bits() + 64);
+  // And they are used to their last bit.
+  std::vector<Limb> exponent(factor.powers().exponent_limbs(), ~Limb{0});
+  Rows rows(factor.ring(), 1);
+  Limb* const to = rows[0];
+  factor.powers().power({&to, 1}, exponent);
+  const BigInt all_ones = BigInt::power_of_two(p.bits() + 64) - BigInt(1);
+  EXPECT_EQ(factor.ring().read(to), power(public_key().h(), all_ones, p * p));
+}
+
+// Powers of h modulo p^2 give p away.
+static_assert(std::is_same_v<Rows::Storage, AlignedSecret<Limb>>, "rows are cleared when freed");
+
 TEST_P(PaillierKeys, DecryptWhatTheTextbookEncrypts) {
   for (const BigInt& m : plaintexts()) EXPECT_EQ(decrypt(textbook_encryption(m)), m);
 }
@@ -162,6 +183,24 @@ TEST_P(PaillierKeys, EncryptTheSameDifferentlyEachTime) {
     // All in the group that h generates: or products would tell of how they were made.
     EXPECT_EQ(mpz_jacobi(c % n(), n()), 1);
     for (std::size_t j = 0; j < i; ++j) EXPECT_NE(c, ring().read(rows[j]));
+  }
+}
+
+// What re-randomises a reply must be long enough for eyes that know the factors of n, and no bit of it may be wasted.
+TEST_P(PaillierKeys, ReRandomiseWithExponents128BitsLongerThanTheModulus) {
+  constexpr std::size_t kCount = 3;
+  std::array<std::byte, KeyStream::kKeyBytes> seed{};
+  random_.fill(seed);
+  Random drawn = Random::derived(seed, {});
+  Random again = Random::derived(seed, {});
+  Rows rows(ring(), kCount);
+  std::vector<Limb*> pointers;
+  for (std::size_t i = 0; i < kCount; ++i) pointers.push_back(rows[i]);
+  public_key().encrypt_zero(pointers, drawn);
+  for (std::size_t i = 0; i < kCount; ++i) {
+    std::vector<std::byte> exponent((static_cast<std::size_t>(GetParam().key_bits) + 128) / 8);
+    again.fill(exponent);
+    EXPECT_EQ(ring().read(rows[i]), power(public_key().h(), BigInt::from_bytes(exponent), n2())) << i;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "blindfl/base/error.h"
+#include "he/paillier/masked_view.h"
 #include "he/paillier/tensor_lab.h"
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
@@ -325,6 +326,52 @@ TEST_P(MaskedReply, TakesEachRandomizerOnceWhileAnotherThreadPrepares) {
   EXPECT_EQ(seen[1].size(), each);
   seen[0].merge(seen[1]);
   EXPECT_EQ(seen[0].size(), 2 * each) << "one was handed out twice";
+}
+
+/// Masks against values as large as can be. What they show has nothing to do with the kernels.
+class MaskWidth : public MaskedReply {
+ protected:
+  /// What the key's owner sees of 1300 values of `bits` bits, half of them as large and half as small as can be, behind
+  /// masks of `mask_bits`.
+  testing::MaskedView view_of_largest(int bits, int mask_bits) {
+    ReplyLayout l = layout(100, 13, bits, 64);
+    l.mask_bits = mask_bits;
+    const BigInt most = BigInt::power_of_two(static_cast<std::size_t>(bits));
+    Integers values;
+    for (std::size_t i = 0; i < l.rows * l.cols; ++i) values.push_back(i % 2 == 0 ? most : BigInt(0) - most);
+    const CryptoTensor encrypted = encrypt(l, values);
+    return {mask_bits, most, BigInt::power_of_two(64), open(l, reply(l, encrypted).bytes), values};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Kernels, MaskWidth, ::testing::Values(available_kernels().front()), testing::name_of_kernels);
+
+TEST_P(MaskWidth, ShowsNothingOfTheLargestValues) {
+  for (const int bits : {80, 153}) {
+    EXPECT_EQ(layout(100, 13, bits, 64).mask_bits, bits + 64);
+    const testing::MaskedView view = view_of_largest(bits, bits + 64);
+    EXPECT_TRUE(view.hides_the_secret());
+    EXPECT_TRUE(view.reaches_its_bound());
+  }
+}
+
+// Negative controls: modulo 2^mask_bits, all of these look alike.
+TEST_P(MaskWidth, ShowsTheLargestValuesWhereMasksAreTooShort) {
+  for (const int more : {20, 0, -18}) {
+    const testing::MaskedView view = view_of_largest(153, 153 + more);
+    EXPECT_FALSE(view.hides_the_secret()) << more;
+    EXPECT_FALSE(view.is_wide_enough()) << more;
+    EXPECT_TRUE(more > 0 || !view.shows_nothing_above_the_mask()) << more;
+  }
+  // The mask that the ring would suggest.
+  const testing::MaskedView view = view_of_largest(153, 128);
+  EXPECT_FALSE(view.hides_the_secret());
+  EXPECT_FALSE(view.shows_nothing_above_the_mask());
+  // A layout that promises more than is drawn.
+  testing::MaskedView promised = view_of_largest(80, 80 + 40);
+  promised.mask_bits = 80 + 64;
+  EXPECT_TRUE(promised.is_wide_enough());
+  EXPECT_FALSE(promised.hides_the_secret());
 }
 
 }  // namespace

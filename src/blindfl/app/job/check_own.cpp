@@ -67,6 +67,11 @@ void check_columns(const Data& data, const Given& given) {
   }
 }
 
+void check_acceptance(const Own& own, const Given& given) {
+  check(own.party == PartyName::kA || own.accept == Acceptance::kNothing, given, "private.accept",
+        "is A's to say, whose features are at stake, and this is B; leave it out");
+}
+
 void check_labels(const Job& job, const Given& given) {
   const Data& data = job.own.data;
   const bool is_b = job.own.party == PartyName::kB;
@@ -157,6 +162,7 @@ void check_link(const Link& link, const Given& given) {
 }  // namespace
 
 void check_own(const Job& job, const Given& given) {
+  check_acceptance(job.own, given);
   check_labels(job, given);
   check_files(job, given);
   check_columns(job.own.data, given);

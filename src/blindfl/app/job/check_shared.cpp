@@ -3,6 +3,7 @@
 
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/output.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::app::job {
@@ -21,6 +22,10 @@ void check_model(const Model& model, const Given& given) {
   check(model.kind != ModelKind::kLr || model.class_count() == 2, given, key, "lr has two classes; take mlr for more");
   check(is_classifier(model.kind) || !model.classes.has_value(), given, key, kind,
         " predicts a number, and has no classes; leave it out");
+  check(model.output_scale <= protocol::kFinestOutputScale || model.fine_outputs_reveal_features, given,
+        "shared.model.output_scale", "outputs at ", model.output_scale,
+        " fractional bits give A's features away to B by lattice reduction; take ", protocol::kFinestOutputScale,
+        " at most, or set fine_outputs_reveal_features beside it if A's features are no secret");
 }
 
 void check_schedule(const Training& training, const Given& given) {
@@ -46,6 +51,14 @@ void check_training(const Training& training, const Given& given) {
   check_encoding(training.derivative, "shared.training.derivative", given);
 }
 
+/// Whoever asks for 128 bits does not get a scheme with fewer by choosing it. (What is allowed only, longer keys stand
+/// for: see Scheme::allowed_schemes.)
+void check_security(const Scheme& scheme, const std::string& name, const std::string& option, const Given& given) {
+  check(scheme.security == Security::k112 || name != "paillier", given, option,
+        "paillier has keys of 2048 bits, that is 112 bits of security, and shared.scheme.security asks for 128; say "
+        "paillier-3072");
+}
+
 void check_names(const Scheme& scheme, const Given& given) {
   const std::string key = "shared.scheme.allowed";
   const auto& allowed = scheme.allowed;
@@ -55,7 +68,8 @@ void check_names(const Scheme& scheme, const Given& given) {
   check(!contains(allowed, "paillier") || !contains(allowed, "paillier-3072"), given, key,
         "has Paillier with two sizes of keys; a job has one of them");
   const auto check_allowed = [&](const std::string& name, const std::string& option) {
-    check(contains(allowed, name), given, option, name, " is not in shared.scheme.allowed");
+    check_security(scheme, name, option, given);
+    check(contains(scheme.allowed_schemes(), name), given, option, name, " is not in shared.scheme.allowed");
   };
   check_allowed(scheme.standard, "shared.scheme.default");
   if (scheme.features_a) check_allowed(*scheme.features_a, "shared.scheme.features_a");

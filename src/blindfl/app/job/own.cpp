@@ -61,6 +61,11 @@ std::span<const Name<LogLevel>> names_of(LogLevel /*level*/) {
   return kNames;
 }
 
+std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/) {
+  static constexpr Name<Acceptance> kNames[] = {{"nothing", Acceptance::kNothing}, {"open_top", Acceptance::kOpenTop}};
+  return kNames;
+}
+
 Entries entries_of(Vocabulary& vocabulary) {
   return Entries()
       .add("min_count", vocabulary.min_count, "rarer categories of the training file count as unknown",
@@ -207,7 +212,7 @@ Entries entries_of(Run& run) {
       .add("progress", run.progress, "show on the screen how far it is")
       .add("ledger", run.ledger, "write down what crosses the link, for `blindfl audit`")
       .add("weight_seed", run.weight_seed,
-           "this party's pieces of the initial weights follow from it. For experiments: who knows it knows them",
+           "this party's shares of the initial weights follow from it. For experiments: who guesses it knows them",
            {.secret = true, .otherwise = "random", .synonyms = {"seed", "random_seed"}});
 }
 
@@ -215,6 +220,11 @@ Entries entries_of(Own& own) {
   return Entries()
       .add("party", own.party, "which party this is: a has features, b has features and the labels",
            {.needed = true, .synonyms = {"role"}})
+      .add("accept", own.accept,
+           "what A accepts, and only A says. Under an open top B sees the source layers' outputs, and recovers A's "
+           "features that are 0 or 1 exactly (SECURITY.md); train, resume, predict and evaluate at A refuse to start "
+           "unless this is open_top",
+           {.synonyms = {"consent", "accepts"}})
       .add("data", own.data, "this party's rows")
       .add("top", own.top, "B's own layers, after the source layers; only B has this section")
       .add("link", own.link, "the way to the peer", {.synonyms = {"network", "net"}})

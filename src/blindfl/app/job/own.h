@@ -39,6 +39,10 @@ enum class Metric { kLoss, kAuc, kKs, kAccuracy, kF1, kLogLoss, kRmse, kMae, kDe
 enum class LogLevel { kQuiet, kInfo, kDebug };
 [[nodiscard]] std::span<const Name<LogLevel>> names_of(LogLevel /*level*/);
 
+/// What A accepts that B could work out about A's features.
+enum class Acceptance { kNothing, kOpenTop };
+[[nodiscard]] std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/);
+
 /// Which categories get a row of their own in an embedding table.
 struct Vocabulary {
   std::size_t min_count = 1;
@@ -144,6 +148,7 @@ struct Run {
 
 struct Own {
   PartyName party = PartyName::kA;
+  Acceptance accept = Acceptance::kNothing;
   Data data{};
   Top top{};
   Link link{};

@@ -1,5 +1,7 @@
 #include "blindfl/app/job/shared.h"
 
+#include <algorithm>
+
 #include "blindfl/he/registry/registry.h"
 
 namespace blindfl::app::job {
@@ -9,6 +11,8 @@ namespace {
 constexpr double kMostUnits = 65536;  // of a layer
 constexpr double kMostWeight = 1e12;
 constexpr double kMostRate = 1e6;
+constexpr const char* kShortKeys = "paillier";  // 2048 bits
+constexpr const char* kLongKeys = "paillier-3072";
 
 Rule layer_widths(std::size_t fewest) {
   return {.lowest = 1, .highest = kMostUnits, .fewest_items = fewest, .most_items = 16};
@@ -42,6 +46,17 @@ std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/) {
   static constexpr Name<UpdateKind> kNames[] = {
       {"auto", UpdateKind::kAuto}, {"exchanged", UpdateKind::kExchanged}, {"encrypted", UpdateKind::kEncrypted}};
   return kNames;
+}
+
+std::span<const Name<Security>> names_of(Security /*security*/) {
+  static constexpr Name<Security> kNames[] = {{"112", Security::k112}, {"128", Security::k128}};
+  return kNames;
+}
+
+std::vector<std::string> Scheme::allowed_schemes() const {
+  std::vector<std::string> names = allowed;
+  if (security == Security::k128) std::ranges::replace(names, kShortKeys, kLongKeys);
+  return names;
 }
 
 std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/) {
@@ -91,9 +106,15 @@ Entries entries_of(Model& model) {
            "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true})
       .add("output_scale", model.output_scale,
-           "B sees the source layers' outputs with this many fractional bits and no more", {.lowest = 0, .highest = 60})
+           "B sees the source layers' outputs with this many fractional bits and no more; above 20 only with "
+           "fine_outputs_reveal_features",
+           {.lowest = 0, .highest = 60})
+      .add("fine_outputs_reveal_features", model.fine_outputs_reveal_features,
+           "allows an output_scale above 20, which gives A's features away: at full precision they follow from the "
+           "outputs by lattice reduction")
       .add("initial_deviation", model.initial_deviation,
-           "deviation of the source layers' initial weights; larger ones hide more of A's contribution from B",
+           "standard deviation of the source layers' initial weights. It does not protect A's features: B recovers "
+           "those that are 0 or 1 whatever it is (private.accept)",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true, .otherwise = "as torch's Linear"});
 }
 
@@ -149,6 +170,10 @@ Entries entries_of(Training& training) {
 
 Entries entries_of(Scheme& scheme) {
   return Entries()
+      .add("security", scheme.security,
+           "bits of security of every encryption, at least: 112 allows Paillier with keys of 2048 bits, which NIST "
+           "accepts until 2030; with 128 Paillier has keys of 3072 bits. The lattice has 128 in any case",
+           {.synonyms = {"security_bits", "security_level"}})
       .add("default", scheme.standard, "the encryption of every product that nobody chose another for",
            {.choices = he::scheme_names(), .synonyms = {"scheme"}})
       .add("allowed", scheme.allowed, "all that may be used", {.choices = he::scheme_names(), .fewest_items = 1})

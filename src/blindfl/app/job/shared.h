@@ -42,6 +42,7 @@ struct Model {
   Dlrm dlrm{};
   double largest_weight = 1024.0;
   int output_scale = 16;
+  bool fine_outputs_reveal_features = false;
   std::optional<double> initial_deviation{};
 
   /// Classes that a classifier tells apart.
@@ -95,7 +96,12 @@ struct Training {
 enum class UpdateKind { kAuto, kExchanged, kEncrypted };
 [[nodiscard]] std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/);
 
+/// The least bits of security that a job's encryption has.
+enum class Security { k112, k128 };
+[[nodiscard]] std::span<const Name<Security>> names_of(Security /*security*/);
+
 struct Scheme {
+  Security security = Security::k112;
   std::string standard = "lattice";
   std::vector<std::string> allowed = {"lattice", "paillier"};
   bool automatic = true;
@@ -106,6 +112,8 @@ struct Scheme {
   double round_trip = 1.0;     ///< ms
   double most_memory = 16.0;   ///< GiB
 
+  /// All that may be used at the job's security: under 128, Paillier's longer keys stand for the shorter ones.
+  [[nodiscard]] std::vector<std::string> allowed_schemes() const;
   bool operator==(const Scheme&) const = default;
 };
 

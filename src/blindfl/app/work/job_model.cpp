@@ -1,5 +1,6 @@
 #include "blindfl/app/work/job_model.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -16,13 +17,35 @@ nn::Activation activation_of(job::ActivationKind kind) {
 }
 
 template <class Holder>
-JobModel with_forward(Holder model, std::vector<std::string> why) {
+JobModel with_forward(Holder model) {
   JobModel made;
   made.module = model.ptr();
   made.forward = [model](const data::Batch& batch) mutable { return model->forward(batch); };
-  for (std::string& reason : why) {
-    if (!reason.empty()) made.why.push_back(std::move(reason));
-  }
+  return made;
+}
+
+/// What a source layer's parameters say of it. Layers that the model has not are empty.
+void add_facts(JobModel& made, const nn::MatMul& layer) {
+  if (layer.is_empty()) return;
+  if (!layer->why().empty()) made.why.push_back(layer->why());
+  made.encrypted_update = made.encrypted_update || layer->layer().params().encrypted();
+}
+
+void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
+  if (!layer->why().empty()) made.why.push_back(layer->why());
+  const auto learns_encrypted = [&](Party party) {
+    return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
+      return field.update == protocol::Update::kEncrypted;
+    });
+  };
+  made.encrypted_update = made.encrypted_update || learns_encrypted(Party::kA);
+  made.encrypted_update_b = made.encrypted_update_b || learns_encrypted(Party::kB);
+}
+
+template <class Holder, class... Layers>
+JobModel made_of(Holder model, const Layers&... layers) {
+  JobModel made = with_forward(model);
+  (add_facts(made, layers), ...);
   return made;
 }
 
@@ -37,7 +60,7 @@ JobModel make_wide_deep(protocol::Session& session, const job::Model& model, con
   const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
                           layers.categories->shape, model.hidden, layers.outputs, activation_of(model.activation),
                           options_of(layers));
-  return with_forward(made, {made->wide.is_empty() ? "" : made->wide->why(), made->deep->why()});
+  return made_of(made, made->wide, made->deep);
 }
 
 JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
@@ -47,7 +70,7 @@ JobModel make_dlrm(protocol::Session& session, const job::Model& model, const Jo
                             .top = model.dlrm.top};
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
                       shape, layers.outputs, activation_of(model.activation), options_of(layers));
-  return with_forward(made, {made->numeric.is_empty() ? "" : made->numeric->why(), made->embedded->why()});
+  return made_of(made, made->numeric, made->embedded);
 }
 
 JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
@@ -57,12 +80,12 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
     case ModelKind::kLinear:
     case ModelKind::kPoisson: {
       const nn::GeneralizedLinear made(session, layers.numeric->shape, layers.outputs, layers.numeric->options);
-      return with_forward(made, {made->source->why()});
+      return made_of(made, made->source);
     }
     case ModelKind::kMlp: {
       const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, activation_of(model.activation),
                          layers.numeric->options);
-      return with_forward(made, {made->source->why()});
+      return made_of(made, made->source);
     }
     case ModelKind::kWdl:
       return make_wide_deep(session, model, layers);

@@ -20,13 +20,15 @@ struct JobModel {
   train::Forward forward;
   nn::Family family{};
   std::size_t outputs = 1;
-  std::vector<std::string> why;  ///< of each layer, what the planner chose and why
+  std::vector<std::string> why;     ///< of each layer, what the planner chose and why
+  bool encrypted_update = false;    ///< A's weights, or some of its tables, learn under encryption
+  bool encrypted_update_b = false;  ///< some of B's tables do
 };
 
 /// What a model's scores mean.
 [[nodiscard]] nn::Family family_of(const job::Model& model);
 
-/// Makes the model with this party's initial pieces. Both parties make it at the same time.
+/// Makes the model with this party's initial shares. Both parties make it at the same time.
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 

@@ -49,7 +49,7 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
 /// Moves checkpoints of later steps than `step`, which both parties resume after, to checkpoints/superseded, where the
-/// `keep` that were written last stay: the peer will have other pieces when it gets to those steps again, and pieces of
+/// `keep` that were written last stay: the peer will have other shares when it gets to those steps again, and shares of
 /// two attempts do not fit together, but work is not thrown away because a peer says that it lacks it.
 void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep);
 
@@ -82,7 +82,7 @@ void save_alignment(const std::filesystem::path& folder, const SavedAlignment& a
 [[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
                                             const std::optional<MarkedFile>& test);
 
-/// What a model in use needs to know, besides its pieces.
+/// What a model in use needs to know, besides its shares.
 struct ModelFacts {
   std::string run;  ///< the name that both parties know its run by
   Party party{};
@@ -100,7 +100,7 @@ struct ModelFacts {
 
 void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
                 const JobModel& model);
-/// Only the facts, for building the model before its pieces are loaded.
+/// Only the facts, for building the model before its shares are loaded.
 [[nodiscard]] ModelFacts load_model_facts(const std::filesystem::path& folder);
 /// Fills a model that was built from the facts, and returns the secret of its masks.
 [[nodiscard]] protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model);

@@ -7,7 +7,9 @@
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
 
@@ -25,7 +27,14 @@ std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
   return all;
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
+JobEstimate expected_of(const TrainingFacts& facts) {
+  const bool is_b = facts.party == Party::kB;
+  const PartyShape& a = is_b ? facts.theirs : facts.mine;
+  const PartyShape& b = is_b ? facts.mine : facts.theirs;
+  return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
+}
+
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
@@ -38,17 +47,16 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
       {"momentum", job::number_text(shared.training.momentum)},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
-  for (const std::string& why : facts.why) all.push_back({"planner", why});
+  all.push_back({"security", security_text(expected.schemes)});
+  all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
+  for (const std::string& why : facts.model.why) all.push_back({"planner", why});
   return all;
 }
 
 /// For the steps that this process took, on the line that the job names.
-std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
+std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobEstimate& expected) {
   if (facts.steps == 0) return {};
   const bool is_b = facts.party == Party::kB;
-  const PartyShape& a = is_b ? facts.theirs : facts.mine;
-  const PartyShape& b = is_b ? facts.mine : facts.theirs;
-  const JobEstimate expected = estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
   const auto steps = static_cast<double>(facts.steps);
   const auto& step = expected.per_step;
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
@@ -89,18 +97,19 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
                                const net::Channel& channel) {
   run::RunReport report;
   report.summary = summary;
-  report.facts = facts_of(facts);
+  const JobEstimate expected = expected_of(facts);
+  report.facts = facts_of(facts, expected);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
-  report.costs = costs_of(facts);
-  const bool encrypted =
-      facts.job.shared.scheme.update == job::UpdateKind::kEncrypted ||
-      std::ranges::any_of(facts.why, [](const std::string& why) { return why.find("encrypted") != std::string::npos; });
-  report.model = {.numeric = facts.layers.numeric.has_value(),
-                  .categorical = facts.layers.categories.has_value(),
-                  .encrypted_update = encrypted,
-                  .matching = matching_of(facts.job.shared.alignment.mode),
-                  .stops_early = facts.job.shared.training.early_stopping.patience > 0};
+  report.costs = costs_of(facts, expected);
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.short_keys = has_short_keys(expected.schemes);
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
   return report;
 }
 

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/job_layers.h"
 #include "blindfl/app/party_shape.h"
+#include "blindfl/app/work/job_model.h"
 #include "blindfl/net/timed_channel.h"
 #include "blindfl/run/report.h"
 
@@ -16,11 +16,10 @@ namespace blindfl::app {
 struct TrainingFacts {
   const job::Job& job;
   Party party{};
-  const JobLayers& layers;
   const PartyShape& mine;
   const PartyShape& theirs;
   std::size_t rows = 0;
-  const std::vector<std::string>& why;
+  const JobModel& model;
   std::uint64_t steps = 0;  ///< that this process took
   double setup_seconds = 0;
   double training_seconds = 0;

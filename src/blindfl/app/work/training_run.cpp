@@ -10,6 +10,7 @@
 #include <ostream>
 
 #include "blindfl/app/job/kept_job.h"
+#include "blindfl/app/open_top.h"
 #include "blindfl/app/peer_limits.h"
 #include "blindfl/app/run.h"
 #include "blindfl/app/work/folder_start.h"
@@ -75,6 +76,7 @@ void TrainingRun::run() {
   const auto begin = Clock::now();
   open_folder();
   read_files();
+  ask_consent();
   try {
     meet_peer();
     if (!resumed_) begin_folder();
@@ -150,6 +152,12 @@ void TrainingRun::read_files() {
   out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
        << " s)\n"
        << std::flush;
+}
+
+// Before the peer is met: B's shape is not known yet, and A need not know it to say no.
+void TrainingRun::ask_consent() {
+  require_consent(job_.own, open_top_facts(job_.shared, preparation_->shape(), std::nullopt));
+  if (const auto warning = seed_warning(job_.own)) out_ << *warning << "\n" << std::flush;
 }
 
 void TrainingRun::meet_peer() {
@@ -232,6 +240,8 @@ void TrainingRun::make_parts() {
   theirs_ = exchange_shapes(session, mine);
   check_peer_shape(job_.own.limits, theirs_);
   out_ << "the peer has " << words_of(theirs_) << "\n";
+  const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
+  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
   const job::Training& training = job_.shared.training;
   const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
@@ -247,6 +257,10 @@ void TrainingRun::make_parts() {
       .epochs = epochs_, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed};
   // Layers stay as they were planned, whatever the run is prolonged to.
   if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
+  if (epochs_ > 2 * training.epochs) {
+    out_ << "this run was planned for " << training.epochs << " epochs: with " << epochs_
+         << " it opens more values than its hiding was planned for, and each doubling costs one bit of it\n";
+  }
   trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, job_loss(model_, job_.own.top),
                                               *training_, options);
 }
@@ -453,11 +467,10 @@ void TrainingRun::write_report(const std::optional<Judged>& judged) {
   effective.shared.training.epochs = epochs_;
   run::RunReport report = training_report({.job = effective,
                                            .party = party_,
-                                           .layers = *layers_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
                                            .rows = alignment_.train.size(),
-                                           .why = model_.why,
+                                           .model = model_,
                                            .steps = steps_here_,
                                            .setup_seconds = setup_seconds_,
                                            .training_seconds = training_seconds_,

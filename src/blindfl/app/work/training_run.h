@@ -33,6 +33,7 @@ class TrainingRun {
  private:
   void open_folder();
   void read_files();
+  void ask_consent();
   void meet_peer();
   void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
   void check_progress() const;

@@ -46,6 +46,7 @@ class LatticePlan final : public Plan {
   LatticePlan(const Params& params, const ProductSpec& spec)
       : Plan(spec),
         tiling_(choose_tiling(params, spec)),
+        hiding_(flooding_bits(params) - tiling_.noise_bits),
         layout_(tiling_.operand_layout()),
         degree_(params.degree()),
         moduli_(params.moduli().size()) {
@@ -98,9 +99,11 @@ class LatticePlan final : public Plan {
   [[nodiscard]] std::string operand_layout() const override { return layout_; }
   [[nodiscard]] ProductTimes times(double nonzeros) const override;
   [[nodiscard]] std::uint64_t operand_memory() const override;
+  [[nodiscard]] int hiding_bits() const override { return hiding_; }
 
  private:
   Tiling tiling_;
+  int hiding_;
   std::string layout_;
   std::size_t degree_;
   std::size_t moduli_;

@@ -23,6 +23,7 @@ class LatticeScheme final : public Scheme {
   [[nodiscard]] std::string_view name() const override { return "lattice"; }
   [[nodiscard]] std::string parameters() const override { return params_->describe(); }
   [[nodiscard]] std::uint64_t public_key_bytes() const override;
+  [[nodiscard]] int security_bits() const override { return params_->security_bits(); }
   [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
   [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
 

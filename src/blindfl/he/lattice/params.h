@@ -41,6 +41,8 @@ class Params {
   /// 1 / (the product of the other ones among the first `count` primes) modulo prime `l`: what turns residues into
   /// fractions.
   [[nodiscard]] std::uint64_t one_over_others(std::size_t l, std::size_t count) const;
+  /// 128; 0 for parameters below the floor, which only tests have.
+  [[nodiscard]] int security_bits() const { return log_q_ <= largest_log_q(degree_) ? 128 : 0; }
   /// Everything both parties must agree on, as text.
   [[nodiscard]] std::string describe() const;
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 #include <bit>
-#include <optional>
 #include <sstream>
+#include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
@@ -56,9 +56,14 @@ int noise_bits(const Params& params, std::size_t left_values, std::uint64_t left
   return bit_length(products * (Params::kErrorBound + 1) + fresh);
 }
 
-/// Fills in tile counts and limbs, or nothing if the noise has no room even for small limbs.
-std::optional<Tiling> finish(const Params& params, const ProductSpec& spec, Tiling t) {
-  const int flood_bits = params.log_q() - 1 - Params::kFloodExponent;
+struct Candidate {
+  Tiling tiling;
+  std::uint64_t cost = 0;
+  int hiding = 0;  ///< bits by which flooding exceeds the noise
+};
+
+/// Fills in tile counts, and limbs in every number that leaves room for the noise.
+void finish(const Params& params, const ProductSpec& spec, const Tiling& t, std::vector<Candidate>& all) {
   const std::uint64_t smallest_prime = params.moduli().back().value();
   const int width = bit_length(spec.left_bound) + 1;  // a balanced digit and its sign
   for (std::size_t limbs = 1; limbs <= 8; ++limbs) {
@@ -75,9 +80,39 @@ std::optional<Tiling> finish(const Params& params, const ProductSpec& spec, Tili
     candidate.limbs = limbs;
     candidate.limb_bits = limb_bits;
     candidate.noise_bits = noise_bits(params, candidate.rows * candidate.inner * candidate.inner_tiles, digit_bound);
-    if (digit_bound < smallest_prime && candidate.noise_bits + kFloodingMargin <= flood_bits) return candidate;
+    const int hiding = flooding_bits(params) - candidate.noise_bits;
+    if (digit_bound >= smallest_prime || hiding < kFloodingMargin) continue;
+    all.push_back({candidate, cost_of(params, candidate), hiding});
+    if (hiding >= spec.wanted_hiding()) return;  // more limbs only cost more
   }
-  return std::nullopt;
+}
+
+std::vector<Candidate> candidates(const Params& params, const ProductSpec& spec) {
+  std::vector<Candidate> all;
+  for (const std::size_t cols : {1, 8, 16, 32, 64}) {
+    if (cols > params.degree() / 64 || (cols > 1 && cols / 2 >= spec.cols && cols > 8)) continue;
+    const std::size_t room = params.degree() / cols;
+    for (std::size_t rows = 1; rows <= std::min(spec.rows, room);) {
+      Tiling t;
+      t.cols = cols;
+      t.rows = rows;
+      t.inner = room / rows;
+      finish(params, spec, t, all);
+      // The next number of rows that makes fewer row tiles: others only waste room.
+      const std::size_t tiles = ceil_divide(spec.rows, rows);
+      rows = tiles == 1 ? spec.rows + 1 : std::max(rows + 1, ceil_divide(spec.rows, tiles - 1));
+    }
+  }
+  return all;
+}
+
+/// The cheapest, the first if several cost the same, that hides by `hiding` bits; null if there is none.
+const Candidate* cheapest(const std::vector<Candidate>& all, int hiding) {
+  const Candidate* best = nullptr;
+  for (const Candidate& c : all) {
+    if (c.hiding >= hiding && (best == nullptr || c.cost < best->cost)) best = &c;
+  }
+  return best;
 }
 
 }  // namespace
@@ -89,32 +124,22 @@ std::string Tiling::operand_layout() const {
   return text.str();
 }
 
+int flooding_bits(const Params& params) {
+  return params.log_q() - 1 - Params::kFloodExponent;
+}
+
 Tiling choose_tiling(const Params& params, const ProductSpec& spec) {
-  std::optional<Tiling> best;
-  std::uint64_t best_cost = 0;
-  for (const std::size_t cols : {1, 8, 16, 32, 64}) {
-    if (cols > params.degree() / 64 || (cols > 1 && cols / 2 >= spec.cols && cols > 8)) continue;
-    const std::size_t room = params.degree() / cols;
-    for (std::size_t rows = 1; rows <= std::min(spec.rows, room);) {
-      Tiling t;
-      t.cols = cols;
-      t.rows = rows;
-      t.inner = room / rows;
-      if (const auto finished = finish(params, spec, t)) {
-        const std::uint64_t cost = cost_of(params, *finished);
-        if (!best || cost < best_cost) {
-          best = finished;
-          best_cost = cost;
-        }
-      }
-      // The next number of rows that makes fewer row tiles: others only waste room.
-      const std::size_t tiles = ceil_divide(spec.rows, rows);
-      rows = tiles == 1 ? spec.rows + 1 : std::max(rows + 1, ceil_divide(spec.rows, tiles - 1));
-    }
-  }
-  require<InvalidArgument>(best.has_value(), "product of ", spec.describe(),
+  const std::vector<Candidate> all = candidates(params, spec);
+  const Candidate* least = cheapest(all, kFloodingMargin);
+  require<InvalidArgument>(least != nullptr, "product of ", spec.describe(),
                            ": the lattice scheme has no room for its noise; lower the left bound");
-  return *best;
+  const Candidate* wanted = cheapest(all, spec.wanted_hiding());
+  if (wanted != nullptr && wanted->cost <= 2 * least->cost) return wanted->tiling;
+  const Candidate* best = least;
+  for (const Candidate& c : all) {
+    if (c.hiding > best->hiding && 16 * c.cost <= 17 * least->cost) best = &c;
+  }
+  return cheapest(all, best->hiding)->tiling;
 }
 
 }  // namespace blindfl::he::lattice

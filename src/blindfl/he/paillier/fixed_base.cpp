@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "blindfl/base/secret.h"
+
 namespace blindfl::he::paillier {
 
 FixedBase::FixedBase(const Ring& ring, const BigInt& base, std::size_t exponent_bits, std::size_t window)
@@ -38,7 +40,7 @@ std::size_t FixedBase::digit(const Limb* exponent, std::size_t index) const {
 }
 
 void FixedBase::power(std::span<Limb* const> to, std::span<const Limb> exponents) const {
-  std::vector<const Limb*> factors(to.size() * digits_);
+  SecretVector<const Limb*> factors(to.size() * digits_);  // where they point tells the exponents' digits
   std::vector<Ring::Chain> chains;
   chains.reserve(to.size());
   for (std::size_t i = 0; i < to.size(); ++i) {

@@ -1,5 +1,7 @@
 #include "blindfl/he/paillier/paillier_plan.h"
 
+#include <algorithm>
+
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
 #include "blindfl/he/paillier/expected_times.h"
@@ -14,11 +16,12 @@ int result_bits(const ProductSpec& spec) {
 }
 
 ReplyLayout make_reply(const Params& params, const ProductSpec& spec) {
-  const int width = ReplyLayout::slot_bits(result_bits(spec), PaillierPlan::kHiding);
+  const int hiding = std::max(PaillierPlan::kLeastHiding, spec.wanted_hiding());
+  const int width = ReplyLayout::slot_bits(result_bits(spec), hiding);
   require<InvalidArgument>(width <= params.plaintext_bits(), spec.describe(), ": results of ", width,
                            " bits with their masks do not fit in a Paillier plaintext of ", params.plaintext_bits(),
                            " bits. Lower the range of the features, or take longer keys");
-  return {params, spec.rows, spec.cols, result_bits(spec), PaillierPlan::kHiding};
+  return {params, spec.rows, spec.cols, result_bits(spec), hiding};
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace blindfl::he::paillier {
 /// group of columns.
 class PaillierPlan final : public Plan {
  public:
-  /// Masks are this much longer than what they hide.
-  static constexpr int kHiding = 64;
+  /// Masks are this much longer than what they hide, at least: more where a run opens more than 2^24 values.
+  static constexpr int kLeastHiding = 64;
   /// Messages begin with the id of the key that they are encrypted under: ciphertexts do not tell.
   static constexpr std::size_t kIdBytes = 16;
 
@@ -22,6 +22,8 @@ class PaillierPlan final : public Plan {
   [[nodiscard]] std::string operand_layout() const override { return layout_; }
   [[nodiscard]] ProductTimes times(double nonzeros) const override;
   [[nodiscard]] std::uint64_t operand_memory() const override;
+
+  [[nodiscard]] int hiding_bits() const override { return reply_.mask_bits - reply_.value_bits; }
 
   [[nodiscard]] const CryptoShape& operand() const { return operand_; }
   [[nodiscard]] const ReplyLayout& reply() const { return reply_; }

@@ -17,11 +17,16 @@ class Params {
  public:
   /// Randomness that travels to the key's owner, who knows the factors of n, is this much longer than n.
   static constexpr std::size_t kExtraBits = 128;
+  /// The owner's exponents under each factor p of n are this much longer than p, so that none of the p - 1 powers is
+  /// likelier than another by more than 2^-kOwnerExtraBits.
+  static constexpr std::size_t kOwnerExtraBits = 64;
 
   /// Throws InvalidArgument if keys of this size are not offered.
   explicit Params(const ParamsSpec& spec);
 
   [[nodiscard]] int key_bits() const { return key_bits_; }
+  /// NIST SP 800-57: 112 for 2048 bits, 128 for 3072; 0 for keys that only tests have.
+  [[nodiscard]] int security_bits() const { return key_bits_ >= 3072 ? 128 : key_bits_ >= 2048 ? 112 : 0; }
   /// Signed plaintexts of this many bits, sign included, always fit.
   [[nodiscard]] int plaintext_bits() const { return key_bits_ - 1; }
   [[nodiscard]] std::size_t key_bytes() const { return static_cast<std::size_t>(key_bits_) / 8; }

@@ -96,9 +96,12 @@ class Ring {
   [[nodiscard]] virtual bool from_bytes(Limb* rows, std::size_t count, const std::byte* in) const = 0;
 };
 
-/// Rows in memory, one after the other.
+/// Rows in memory, one after the other. Cleared when freed: rows modulo p^2 give p away, and powers of h what was
+/// re-randomised with them.
 class Rows {
  public:
+  using Storage = AlignedSecret<Limb>;
+
   Rows() = default;
   Rows(const Ring& ring, std::size_t count) : stride_(ring.stride()), limbs_(count * ring.stride()) {}
   [[nodiscard]] std::size_t count() const { return stride_ == 0 ? 0 : limbs_.size() / stride_; }
@@ -107,7 +110,7 @@ class Rows {
 
  private:
   std::size_t stride_ = 0;
-  AlignedVector<Limb> limbs_;
+  Storage limbs_;
 };
 
 /// What kernels this processor can run, the best first: "ifma", "portable".

@@ -125,8 +125,8 @@ BigInt RingBase::read(const Limb* row) const {
 }
 
 void RingBase::to_bytes(const Limb* rows, std::size_t count, std::byte* out) const {
-  AlignedVector<Limb> plain(std::min(count, kRowsAtOnce) * stride_);
-  AlignedVector<Limb> words(m_words_.size());
+  AlignedSecret<Limb> plain(std::min(count, kRowsAtOnce) * stride_);
+  AlignedSecret<Limb> words(m_words_.size());
   for (std::size_t begin = 0; begin < count; begin += kRowsAtOnce) {
     const std::size_t some = std::min(count - begin, kRowsAtOnce);
     leave(plain.data(), rows + begin * stride_, some);
@@ -139,7 +139,7 @@ void RingBase::to_bytes(const Limb* rows, std::size_t count, std::byte* out) con
 }
 
 bool RingBase::from_bytes(Limb* rows, std::size_t count, const std::byte* in) const {
-  AlignedVector<Limb> words(m_words_.size());
+  AlignedSecret<Limb> words(m_words_.size());
   for (std::size_t i = 0; i < 2 * count; ++i, in += digit_bytes()) {
     std::memcpy(words.data(), in, digit_bytes());
     if (mpn_cmp(words.data(), m_words_.data(), static_cast<mp_size_t>(words.size())) >= 0) return false;
@@ -220,7 +220,7 @@ class Pieces {
 
   Chains now_;
   Chains later_;
-  AlignedVector<Limb> products_;
+  AlignedSecret<Limb> products_;
   std::vector<const Limb*> rows_;
 };
 

@@ -45,7 +45,7 @@ Bytes encode_public(const Params& params, const BigInt& n, const BigInt& h) {
 
 Factor::Factor(const BigInt& p, const BigInt& other, const BigInt& h, std::string_view kernels)
     : p_(p), other_(other), one_over_other_(inverse(other, p)), ring_(make_ring(p, kernels)) {
-  powers_ = std::make_unique<const FixedBase>(*ring_, h % (p * p), p.bits(), kWindow);
+  powers_ = std::make_unique<const FixedBase>(*ring_, h % (p * p), p.bits() + Params::kOwnerExtraBits, kWindow);
   // (1 + n)^(p - 1) = 1 + (p - 1) n modulo p^2, so its L is (p - 1) q = -q modulo p.
   one_over_log_ = inverse(p - other % p, p);
 }
@@ -155,8 +155,9 @@ void SecretKey::join(const BigInt (&a)[2], const BigInt (&b)[2], BigInt& low, Bi
   mpz_addmul(high, high_q, p);
 }
 
-// Under each factor its own exponent, as long as the factor: the powers of h modulo p^2 and modulo q^2 repeat after
-// p - 1 and q - 1 steps. Their parities must agree, or the Jacobi symbol of what others compute would tell of how.
+// Under each factor its own exponent, a little longer than the factor: the powers of h modulo p^2 and modulo q^2 repeat
+// after p - 1 and q - 1 steps. Their parities must agree, or the Jacobi symbol of what others compute would tell of
+// how.
 void SecretKey::encrypt_zero(std::span<Limb* const> to, Random& random) const {
   const Ring& ring = public_->ring();
   const std::size_t half = p_.ring().row_bytes();

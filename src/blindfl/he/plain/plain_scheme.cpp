@@ -34,6 +34,7 @@ class PlainPlan final : public Plan {
   }
   [[nodiscard]] ProductTimes times(double /*nonzeros*/) const override { return {}; }  // next to nothing
   [[nodiscard]] std::uint64_t operand_memory() const override { return operand_bytes(); }
+  [[nodiscard]] int hiding_bits() const override { return 128; }  // masks are uniform in the ring
 };
 
 void write_values(ByteSink& out, UInt128 key_id, const ShareMatrix& m) {

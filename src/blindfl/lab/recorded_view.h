@@ -1,0 +1,41 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "blindfl/he/scheme.h"
+#include "blindfl/lab/attack_differences.h"
+
+// What B really sees of the protocol, written down for attacks: both parties run in this process, and only B's side of
+// it is kept.
+
+namespace blindfl::lab {
+
+/// Rows of both parties in the clear, rows x features each.
+struct TwoTables {
+  torch::Tensor a;
+  torch::Tensor b;
+  torch::Tensor labels{};  ///< 0 and 1, one for each row; for training only
+};
+
+struct ViewOptions {
+  std::size_t out = 64;  ///< outputs that are opened; 1 is a logistic regression, more are a perceptron's first layer
+  std::size_t batch = 128;
+  double initial_deviation = 0.0;  ///< 0: as torch's Linear
+  int output_scale = 16;
+  // Of training:
+  std::size_t epochs = 2;
+  double learning_rate = 0.5;
+};
+
+/// Z of all rows, opened once under initial weights: rows x out. Throws whatever the protocol throws.
+[[nodiscard]] torch::Tensor record_scoring(const he::Scheme& scheme, const TwoTables& rows, const ViewOptions& options);
+
+/// Trains on `training`, and opens the rows of `validation` after each epoch, as the program does.
+[[nodiscard]] std::vector<Opening> record_validations(const he::Scheme& scheme, const TwoTables& training,
+                                                      const TwoTables& validation, const ViewOptions& options);
+
+}  // namespace blindfl::lab

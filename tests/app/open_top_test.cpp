@@ -1,0 +1,145 @@
+// A's consent to an open top: what B could work out is said with the job's shapes, and only A can accept it.
+
+#include "blindfl/app/open_top.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "blindfl/app/command.h"
+#include "blindfl/app/job/check.h"
+#include "blindfl/app/run.h"
+#include "blindfl/app/shape_options.h"
+#include "testing/job_text.h"
+#include "testing/thrown.h"
+
+namespace blindfl::app {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::SizeIs;
+using ::testing::StartsWith;
+
+PartyShape numeric_shape(std::size_t features) {
+  PartyShape shape;
+  shape.numeric = features;
+  return shape;
+}
+
+job::Shared mlp(std::size_t width, std::size_t epochs) {
+  job::Shared shared;
+  shared.model.kind = job::ModelKind::kMlp;
+  shared.model.hidden = {width, 8};
+  shared.training.epochs = epochs;
+  return shared;
+}
+
+std::vector<std::string> refusal(const job::Own& own, const run::ModelFacts& facts,
+                                 Opens opens = Opens::kTrainingRows) {
+  try {
+    require_consent(own, facts, opens);
+  } catch (const ConsentError& error) {
+    return error.lines();
+  }
+  return {};
+}
+
+TEST(Consent, IsAskedOfAAloneAndGivenByAcceptOpenTop) {
+  const run::ModelFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt);
+  job::Own own;
+  EXPECT_THAT(refusal(own, facts), SizeIs(3));
+  own.accept = job::Acceptance::kOpenTop;
+  EXPECT_THAT(refusal(own, facts), SizeIs(0));
+  EXPECT_THAT(refusal({.party = job::PartyName::kB}, facts), SizeIs(0)) << "it is not B's to say";
+}
+
+TEST(Consent, SaysInThreeLinesWhatBCouldWorkOutAndWhatToDo) {
+  const std::vector<std::string> lines = refusal({}, open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt));
+  EXPECT_THAT(lines, ElementsAre(AllOf(StartsWith("private.accept: "), HasSubstr("features that are 0 or 1 exactly")),
+                                 AllOf(HasSubstr("(a) applies: 64 outputs for 54 features of A"),
+                                       HasSubstr("(b) applies: the same rows are opened in 10 epochs"),
+                                       HasSubstr("if B turns out to have no features")),
+                                 AllOf(HasSubstr("`accept: open_top`"), HasSubstr("a top that hides Z"))));
+}
+
+TEST(Consent, NamesTheWaysThatTheShapesLeaveOpen) {
+  const auto line = [](const job::Shared& shared, std::size_t a, std::size_t b, Opens opens = Opens::kTrainingRows) {
+    return open_top_line(open_top_facts(shared, numeric_shape(a), numeric_shape(b)), opens);
+  };
+  EXPECT_THAT(line(mlp(64, 2), 64, 3), HasSubstr("(a) applies: 64 outputs for 64 features of A"));
+  EXPECT_THAT(line(mlp(64, 2), 65, 3), HasSubstr("(a) does not apply: 64 outputs for 65 features of A"));
+  job::Shared lr;
+  EXPECT_THAT(line(lr, 20, 3), AllOf(HasSubstr("(a) does not apply: 1 output for 20 features"),
+                                     HasSubstr("(b) applies: the same rows are opened in 10 epochs")));
+  EXPECT_THAT(line(lr, 1, 3), HasSubstr("(a) applies: 1 output for 1 feature of A"));
+  lr.training.epochs = 1;
+  EXPECT_THAT(line(lr, 20, 3), HasSubstr("(b) applies to rows that are opened again under other weights"));
+  EXPECT_THAT(line(mlp(64, 9), 20, 3, Opens::kScoredRows), Not(HasSubstr("9 epochs")));
+  EXPECT_THAT(line(lr, 20, 3), Not(HasSubstr("no features")));
+  EXPECT_THAT(line(lr, 20, 0), HasSubstr("B has no features: Z is A's part (X_A W_A) outright"));
+}
+
+TEST(Consent, CountsCategoriesAsTheBinaryColumnsThatTheyAre) {
+  job::Shared wdl;
+  wdl.model.kind = job::ModelKind::kWdl;
+  PartyShape a;
+  a.fields = parse_fields("20,30:2", "fields");
+  const run::ModelFacts facts = open_top_facts(wdl, a, numeric_shape(2));
+  EXPECT_EQ(facts.category_layer.in_a, 50U);
+  EXPECT_EQ(facts.category_layer.out, 64U);
+  EXPECT_TRUE(run::open_top_reach(facts).span);
+  EXPECT_THAT(open_top_line(facts), HasSubstr("(a) applies: 64 outputs for 50 categories of A"));
+}
+
+TEST(Consent, IsRefusedOnThreeLinesOfTheScreen) {
+  const std::vector<Command> commands = {
+      {.name = "train", .summary = "trains", .options = {}, .run = [](const Arguments& /*a*/, std::ostream& /*out*/) {
+         require_consent({}, open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt));
+       }}};
+  std::ostringstream out;
+  std::ostringstream err;
+  EXPECT_EQ(run(commands, std::vector<std::string>{"train"}, out, err), kFailed);
+  const std::string text = err.str();
+  EXPECT_EQ(std::ranges::count(text, '\n'), 3);
+  EXPECT_THAT(text, AllOf(StartsWith("blindfl train: private.accept: "), HasSubstr("\n  In this job (a) applies"),
+                          HasSubstr("\n  To accept that, put `accept: open_top`"), Not(HasSubstr("?"))));
+}
+
+TEST(Consent, IsAnOptionOfAsAlone) {
+  const auto parse = [](std::string_view text) { return job::parse_job(text, {.source = "job.yaml"}); };
+  const std::string of_a = testing::edited_job("  party: b\n", "  party: a\n  accept: open_top\n");
+  EXPECT_EQ(parse(of_a).own.accept, job::Acceptance::kOpenTop);
+  EXPECT_EQ(parse(testing::edited_job("  party: b\n", "  party: a\n")).own.accept, job::Acceptance::kNothing);
+  const auto at_b = [&] { (void)parse(testing::edited_job("  party: b\n", "  party: b\n  accept: open_top\n")); };
+  EXPECT_EQ(testing::message_of<ConfigError>(at_b),
+            "job.yaml:8:3: private.accept: is A's to say, whose features are at stake, and this is B; leave it out");
+  // Nor can the section that both parties have say it.
+  const auto shared = [&] { (void)parse(testing::edited_job("  alignment:\n", "  accept: open_top\n  alignment:\n")); };
+  EXPECT_THROW(shared(), ConfigError);
+}
+
+TEST(StartWarnings, NameBWithoutFeaturesAtA) {
+  const run::ModelFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(0));
+  EXPECT_THAT(outright_warning({}, facts).value_or(""), HasSubstr("B has no features"));
+  EXPECT_EQ(outright_warning({.party = job::PartyName::kB}, facts), std::nullopt);
+  EXPECT_EQ(outright_warning({}, open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(1))), std::nullopt);
+}
+
+TEST(StartWarnings, NameASeedAtWhoeverSetIt) {
+  for (const auto& [name, party] : {std::pair(job::PartyName::kA, Party::kA), {job::PartyName::kB, Party::kB}}) {
+    job::Own own{.party = name};
+    EXPECT_EQ(seed_warning(own), std::nullopt);
+    EXPECT_EQ(seeded_party(own), std::nullopt);
+    own.run.weight_seed = 5;
+    EXPECT_THAT(seed_warning(own).value_or(""),
+                AllOf(HasSubstr("private.run.weight_seed"), HasSubstr("who guesses it"), Not(HasSubstr("5"))));
+    EXPECT_EQ(seeded_party(own), party);
+  }
+}
+
+}  // namespace
+}  // namespace blindfl::app

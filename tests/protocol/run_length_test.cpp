@@ -1,0 +1,122 @@
+// How long a run is: what hides its values is made for all of them, and both parties must say the same.
+
+#include "blindfl/protocol/run_length.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/embed_cost.h"
+#include "blindfl/protocol/layer_cost.h"
+#include "blindfl/protocol/plan_words.h"
+#include "protocol/embed_fixture.h"
+#include "protocol/matmul_fixture.h"
+#include "testing/thrown.h"
+
+namespace blindfl::protocol {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(RunLength, IsTwiceTheStepsWhereNobodySaysIt) {
+  EXPECT_EQ(counted_passes({}, {}), kPassesIfUndeclared);
+  EXPECT_EQ(counted_passes({}, {.steps = 500}), 1000U);
+  EXPECT_EQ(counted_passes({}, {.steps = 500, .passes_per_step = 3}), 3000U);
+  EXPECT_EQ(counted_passes({.passes = 7}, {.steps = 500}), 7U);
+}
+
+TEST(RunLength, CountsValuesOfAllPassesProductsAndLayers) {
+  EXPECT_EQ(run_values({.passes = 1, .layers = 1}, 10, 128, 3), 3840U);
+  EXPECT_EQ(run_values({.passes = 1, .layers = 2}, 10, 128, 3), 7680U);
+  EXPECT_EQ(run_values({}, std::uint64_t{1} << 40, 0x1p40, 3), std::uint64_t{1} << 62) << "and does not wrap around";
+}
+
+TEST(RunLength, ThatCannotBeIsRefused) {
+  MatMulSpec spec = small_spec(3, 2, 1, 8);
+  spec.run.layers = 0;
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)MatMulParams(spec); }), HasSubstr("run.layers"));
+  spec.run = {.passes = std::uint64_t{1} << 41, .layers = 1};
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)MatMulParams(spec); }), HasSubstr("run.passes"));
+}
+
+/// Chance that a run of a layer with these parts shows anything.
+double exposure_of(const MatMulParams& params, const he::Scheme& a, const he::Scheme& b) {
+  return cost_of(params, Party::kA, a).exposure + cost_of(params, Party::kB, b).exposure;
+}
+
+TEST(RunLength, OfALayerLeavesFortyBitsWhereTheSchemeHasRoom) {
+  const he::LatticeScheme lattice;
+  const he::PaillierScheme paillier;
+  for (const std::uint64_t passes : {10, 1000, 100000}) {
+    for (const std::size_t layers : {1, 2}) {
+      MatMulSpec spec = small_spec(123, 61, 1, 128);
+      spec.features_a = spec.features_b = {.scale = 0, .largest = 1.0, .clip = false};
+      spec.sgd = {.learning_rate = 0.1, .momentum = 0.9, .steps = 1000};
+      spec.run = {.passes = passes, .layers = layers};
+      // Each of `layers` layers may give away its part.
+      const double allowed = std::ldexp(1.0, -40) / static_cast<double>(layers);
+      EXPECT_LE(exposure_of(MatMulParams(spec), paillier, paillier), allowed) << passes;
+      if (passes <= 1000) {
+        EXPECT_LE(exposure_of(MatMulParams(spec), lattice, lattice), allowed) << passes;
+      }
+      spec.update = Update::kEncrypted;
+      EXPECT_LE(exposure_of(MatMulParams(spec), paillier, paillier), allowed) << passes;
+    }
+  }
+}
+
+TEST(RunLength, OfEmbeddingsLeavesFortyBitsUnderPaillier) {
+  const he::PaillierScheme paillier;
+  EmbedMatMulSpec spec;
+  spec.fields_a = {{{.name = "a", .categories = 1000}}, {{.name = "b", .categories = 20}}};
+  spec.fields_b = {{{.name = "c", .categories = 300}}};
+  spec.out = 4;
+  spec.batch = 128;
+  spec.run = {.passes = 1000000, .layers = 2};
+  spec.sgd.steps = 1000;
+  const EmbedMatMulParams params(spec);
+  double exposure = cost_of_weights(params, paillier).exposure;
+  for (const Party party : {Party::kA, Party::kB}) {
+    for (EmbedField field : params.fields(party)) {
+      double most = 0;
+      for (const Update update : {Update::kExchanged, Update::kEncrypted}) {
+        field.update = update;
+        most = std::max(most, cost_of_field(params, party, field, paillier).exposure);
+      }
+      exposure += most;
+    }
+  }
+  EXPECT_GT(exposure, 0);
+  EXPECT_LE(exposure, std::ldexp(1.0, -41)) << "two layers share 2^-40";
+}
+
+TEST(RunLength, ThatDiffersBetweenThePartiesIsFoundBeforeAnythingIsOpened) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  const MatMulSpec spec = small_spec(3, 2, 1, 8);
+  const auto with = [&](std::uint64_t passes) {
+    return [&, passes](Session& session) {
+      MatMulSpec mine = spec;
+      mine.run.passes = passes;
+      const MatMul layer(session, mine);
+      return testing::message_of<ConfigError>([&] { session.settle(); });
+    };
+  };
+  const auto [a, b] = parties.run(with(5), with(6));
+  EXPECT_THAT(a, HasSubstr("run.passes is 5 here and 6 at the peer"));
+  EXPECT_THAT(b, HasSubstr("run.passes is 6 here and 5 at the peer"));
+}
+
+TEST(PlanWords, SaySecurityAndHiding) {
+  EXPECT_EQ(security_in_words(128), "128 bits");
+  EXPECT_EQ(security_in_words(112), "112 bits (NIST: until 2030)");
+  EXPECT_EQ(hiding_in_words(0x1p-43), "43 bits for the whole run");
+  EXPECT_EQ(hiding_in_words(0x1.8p-44), "43 bits for the whole run") << "rounded down";
+  EXPECT_THAT(hiding_in_words(0x1p-16), ::testing::StartsWith("16 bits for the whole run, below the 40"));
+  EXPECT_THAT(hiding_in_words(4.0), ::testing::StartsWith("0 bits"));
+}
+
+}  // namespace
+}  // namespace blindfl::protocol
