@@ -79,9 +79,9 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",
        "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, weight_seed"},
       {kParty, "  party: b\n  <<: {a: 1}\n",
-       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, limits, resources, run"},
       {kParty, "  party: b\n  \"\\e[2J\": 1\n",
-       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, limits, resources, run"},
   });
 }
 
