@@ -132,6 +132,20 @@ TEST(Report, ShowsWhatBMeasured) {
   EXPECT_THAT(text_of(page), AllOf(HasSubstr("0.75"), HasSubstr("\ntrain"), HasSubstr("\ntest")));
 }
 
+TEST(Report, ShowsWhatBGetsAloneAndWhichModelIsKept) {
+  RunReport report = report_of_b();
+  EXPECT_THAT(report_html(report), Not(HasSubstr("B alone")));
+  report.summary.baseline = {{"auc", 0.625}};
+  report.summary.best = {.step = 1200, .epoch = 24};
+  report.summary.stopped_early = true;
+  const std::string page = report_html(report);
+  EXPECT_THAT(page, AllOf(HasSubstr("B alone"), HasSubstr("0.625"), HasSubstr("(epoch 24), the best in validation"),
+                          HasSubstr("training stopped early")));
+  report.summary.stopped_early = false;
+  report.summary.still_falling = true;
+  EXPECT_THAT(report_html(report), HasSubstr("The loss was still falling when training ended"));
+}
+
 TEST(Report, AddsUpWhatCrossedTheLink) {
   const std::string text = text_of(Page(report_html(report_of_a())));
   EXPECT_THAT(text, AllOf(HasSubstr("forward operand\nencrypted\n10\n100,000\n0\n0\n10 kB\n"),
@@ -183,6 +197,18 @@ TEST(Report, OfAIsRefusedWithAnythingOfLabelsOrScores) {
   RunReport calibrated = report_of_a();
   calibrated.calibration = {{0.5, 0.5, 1}};
   EXPECT_THAT([&] { (void)report_html(calibrated); }, refused);
+}
+
+TEST(Report, OfAIsRefusedWithABaselineOrAConfusionMatrix) {
+  RunReport alone = report_of_a();
+  alone.summary.baseline = {{"auc", 0.5}};
+  EXPECT_THROW((void)report_html(alone), InvalidArgument);
+  RunReport matrix = report_of_a();
+  matrix.summary.confusion = {.classes = {"no", "yes"}, .counts = {1, 0, 0, 1}};
+  EXPECT_THROW((void)report_html(matrix), InvalidArgument);
+  RunReport loss = report_of_a();
+  loss.summary.still_falling = true;
+  EXPECT_THROW((void)report_html(loss), InvalidArgument);
 }
 
 TEST(Report, OfAHasNoPlaceForThemEither) {

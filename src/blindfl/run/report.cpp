@@ -23,7 +23,12 @@ constexpr std::string_view kPolicy =
 void check_report(const RunReport& report) {
   if (report.summary.party == Party::kB) return;
   for (const Measure& measure : report.summary.results) check_may_keep(Party::kA, measure.name, "report");
+  for (const Measure& measure : report.summary.baseline) check_may_keep(Party::kA, measure.name, "report");
   for (const MeasureCurve& curve : report.curves) check_may_keep(Party::kA, curve.name, "report");
+  require<InvalidArgument>(
+      report.summary.confusion.empty() && !report.summary.still_falling,
+      "report: a confusion matrix and the course of the loss tell of labels and scores, and nothing "
+      "of A's may");
   require<InvalidArgument>(report.roc.empty() && report.calibration.empty(),
                            "report: a ROC curve and calibration tell of labels and scores, and nothing of A's may");
 }
@@ -113,6 +118,29 @@ void write_overview(Markup& out, const RunReport& report) {
                 "folder, tells of labels or scores.",
                 {{"class", "note"}});
   }
+}
+
+/// What the federated model gets beside what B gets alone, and what else there is to say about it.
+void write_baseline(Markup& out, const RunSummary& summary) {
+  if (summary.best) {
+    out.element("p", "Results are of the model of step " + count_text(summary.best->step) + " (epoch " +
+                         count_text(summary.best->epoch) + "), the best in validation" +
+                         (summary.stopped_early ? "; training stopped early." : "."));
+  }
+  if (summary.still_falling.value_or(false) && !summary.stopped_early) {
+    out.element("p", "The loss was still falling when training ended: train longer.", {{"class", "note"}});
+  }
+  if (summary.baseline.empty()) return;
+  out.element("h2", "What the other party adds");
+  Table table(out, 1, {"test rows", "federated", "B alone"});
+  for (const Measure& alone : summary.baseline) {
+    const auto both = std::ranges::find(summary.results, alone.name, &Measure::name);
+    if (both != summary.results.end()) table.row({alone.name, result_text(both->value), result_text(alone.value)});
+  }
+  table.end();
+  out.element(
+      "p", "B alone: a plain model of the same kind, trained on B's features of the same rows, with the same options.",
+      {{"class", "note"}});
 }
 
 void write_facts(Markup& out, const RunReport& report) {
@@ -330,6 +358,7 @@ std::string report_html(const RunReport& report) {
   write_head(out, report.summary);
   out.open("body");
   write_overview(out, report);
+  write_baseline(out, report.summary);
   write_curves(out, report);
   write_scores(out, report);
   write_facts(out, report);

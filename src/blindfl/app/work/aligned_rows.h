@@ -15,8 +15,8 @@
 
 namespace blindfl::app {
 
-/// Rows in the order of an alignment, or some of them. Where a row stands in for one that this party lacks, the label
-/// is NaN: such a row does not count.
+/// Rows in the order of an alignment, or some of them. Where a row is a placeholder for one that this party lacks, the
+/// label is NaN: such a row does not count.
 class AlignedRows final : public data::RowSource {
  public:
   /// `rows` must outlive this.
@@ -26,8 +26,12 @@ class AlignedRows final : public data::RowSource {
   [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
 
   [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
-  /// What is given for each row of the source, in the order of the alignment; NaN where the row stands in for another.
+  /// What is given for each row of the source, in the order of the alignment; NaN where the row is a placeholder.
   [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
+  /// How many of the rows are no placeholders.
+  [[nodiscard]] std::size_t real() const;
+  /// Only these.
+  [[nodiscard]] AlignedRows only_real() const;
 
  private:
   const data::RowSource& rows_;

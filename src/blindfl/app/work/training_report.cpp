@@ -25,17 +25,17 @@ std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
   return all;
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts) {
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
-      {"rows", std::to_string(facts.rows)},
+      {"rows", rows_text(rows)},
       {"batch", std::to_string(shared.training.batch)},
-      {"epochs", std::to_string(shared.training.epochs)},
+      {"epochs", std::to_string(facts.layers.epochs)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
-      {"momentum", job::number_text(shared.training.momentum)},
+      {"momentum", job::number_text(facts.layers.sgd.momentum)},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   for (const std::string& why : facts.why) all.push_back({"planner", why});
@@ -89,7 +89,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
                                const net::Channel& channel) {
   run::RunReport report;
   report.summary = summary;
-  report.facts = facts_of(facts);
+  report.facts = facts_of(facts, summary.rows);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
@@ -102,6 +102,24 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
                   .matching = matching_of(facts.job.shared.alignment.mode),
                   .stops_early = facts.job.shared.training.early_stopping.patience > 0};
   return report;
+}
+
+std::string rows_text(const run::RowCounts& rows) {
+  std::string text = std::to_string(rows.training) + " trained on";
+  if (rows.validation > 0) text += ", " + std::to_string(rows.validation) + " for validation";
+  if (rows.test > 0) text += ", " + std::to_string(rows.test) + " for the test";
+  return text;
+}
+
+std::string baseline_text(const run::RunSummary& summary) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4);
+  for (const run::Measure& alone : summary.baseline) {
+    const auto federated = std::ranges::find(summary.results, alone.name, &run::Measure::name);
+    if (federated == summary.results.end()) continue;
+    text << "B alone: " << alone.name << " " << alone.value << ", federated " << federated->value << "\n";
+  }
+  return text.str();
 }
 
 std::string amount_text(double value, Unit unit) {
