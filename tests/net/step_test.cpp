@@ -57,7 +57,7 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {Step::kAlignedOrder, 36},
       {Step::kFeatureShape, 40},
       {Step::kRunOffer, 41},
-      {Step::kGoOn, 42},
+      {Step::kStopVote, 42},
   };
   ASSERT_EQ(numbers.size(), all_steps().size());
   for (const auto& [step, number] : numbers) {
@@ -115,7 +115,7 @@ TEST(Step, SaysWhatProtectsIt) {
       {Step::kAlignedOrder, "public"},
       {Step::kFeatureShape, "public"},
       {Step::kRunOffer, "public"},
-      {Step::kGoOn, "public"},
+      {Step::kStopVote, "public"},
   };
   ASSERT_EQ(protections.size(), all_steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

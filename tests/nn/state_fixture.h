@@ -17,7 +17,7 @@
 
 namespace blindfl::nn {
 
-/// What one party keeps to go on later.
+/// What one party keeps to resume later.
 struct SavedParty {
   Bytes model;
   Bytes optimizer;

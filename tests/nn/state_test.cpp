@@ -1,4 +1,4 @@
-// A run that is killed and goes on from what both parties saved trains the same model as one that was not; and what
+// A run that is killed and resumes from what both parties saved trains the same model as one that was not; and what
 // does not belong to a model is refused.
 
 #include "blindfl/nn/state.h"

@@ -346,8 +346,8 @@ PEERS = [
         run={"a": "evaluate", "b": PREDICT}),
     two("align against train", [], ("command is align here",), ("command is train here",),
         run={"a": "align --out a/list.csv", "b": "train"}),
-    two("resume against train", [kept("run", "a")], ("nothing that both parties can go on from",),
-        ("nothing that both parties can go on from",), run={"a": "resume", "b": "train"}),
+    two("resume against train", [kept("run", "a")], ("nothing that both parties can resume",),
+        ("nothing that both parties can resume",), run={"a": "resume", "b": "train"}),
     two("ping against train", [], ("do both parties run the same command",),
       ("do both parties run the same command",), run={
         "a": "ping --dial 127.0.0.1:PORT --certificate a/a.crt --key a/a.key --peer b/b.crt --patience 30",

@@ -1,4 +1,4 @@
-"""Ctrl-C at one party: both stop in order, and go on later."""
+"""Ctrl-C at one party: both stop in order, and resume later."""
 
 import signal
 import time
@@ -22,7 +22,7 @@ class Interrupt(ProgramTest):
                 return False
         self.assertTrue(wait_until(reached))
 
-    def test_both_stop_in_order_and_go_on(self):
+    def test_both_stop_in_order_and_resume(self):
         undisturbed = self.pair(LR, both_have_all=True)
         undisturbed.both("train")
         for who in (0, 1):

@@ -1,4 +1,4 @@
-"""Parties are killed at any moment, and go on as if nothing had been."""
+"""Parties are killed at any moment, and resume as if nothing had been."""
 
 import random
 import shutil

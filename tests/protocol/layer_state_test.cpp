@@ -1,4 +1,4 @@
-// A layer's state is saved in one session and loaded in another: what it computes goes on, and what does not belong
+// A layer's state is saved in one session and loaded in another: what it computes continues, and what does not belong
 // together is refused.
 
 #include "blindfl/protocol/layer_state.h"

@@ -93,7 +93,7 @@ TEST(Alignment, OfOnlyBHasAllOfAsRowsAndTellsBWhichItHas) {
       ++rows_of_b[run.b.rows[i]];
     }
     EXPECT_EQ(rows_of_a.size(), s.a);
-    EXPECT_EQ(rows_of_b.size(), std::min(s.a, s.b)) << "a row stands in twice although another was left";
+    EXPECT_EQ(rows_of_b.size(), std::min(s.a, s.b)) << "a row is a placeholder twice although another was left";
   }
 }
 

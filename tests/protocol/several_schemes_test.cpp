@@ -75,8 +75,8 @@ TEST_F(SeveralSchemes, OneUnknownByNameIsRefusedNamingThoseThereAre) {
 }
 
 TEST_F(SeveralSchemes, NoneOrTwoOfOneNameAreRefused) {
-  const he::PlainScheme twin;
-  for (const Schemes& bad : {Schemes{}, Schemes{nullptr}, Schemes{&plain_, &lattice_, &twin}}) {
+  const he::PlainScheme plain_again;
+  for (const Schemes& bad : {Schemes{}, Schemes{nullptr}, Schemes{&plain_, &lattice_, &plain_again}}) {
     const auto [mine, theirs] = net::make_memory_channels();
     EXPECT_THROW(Session(Party::kA, *mine, bad), InvalidArgument);
     EXPECT_THROW((void)theirs->receive({net::Step::kHello, 0, 53}), TransportError) << "the peer need not wait";

@@ -54,7 +54,8 @@ bool is_option(std::string_view word) {
 
 }  // namespace
 
-Arguments::Arguments(const Command& command, std::span<const std::string> words) {
+Arguments::Arguments(const Command& command, std::span<const std::string> words)
+    : command_(command.name), words_(words.begin(), words.end()) {
   constexpr auto kNone = std::string_view::npos;
   for (std::size_t i = 0; i < words.size(); ++i) {
     const std::string_view word = words[i];

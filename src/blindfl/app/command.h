@@ -34,11 +34,13 @@ struct Option {
 class Arguments;
 
 struct Command {
+  /// Writes results to `out`. A failure is an exception.
+  using Run = void (*)(const Arguments& arguments, std::ostream& out);
+
   std::string_view name;
   std::string_view summary;
   std::vector<Option> options;
-  /// Writes results to `out`. A failure is an exception.
-  void (*run)(const Arguments& arguments, std::ostream& out);
+  Run run;
   /// What its help says after the options.
   std::string (*more_help)() = nullptr;
 };
@@ -57,7 +59,13 @@ class Arguments {
   /// All values of an option that repeats, in the order of the words; none if it was not given.
   [[nodiscard]] std::vector<std::string> all(std::string_view option) const;
 
+  /// The command's name, and the words after it as they were written.
+  [[nodiscard]] const std::string& command() const { return command_; }
+  [[nodiscard]] const std::vector<std::string>& words() const { return words_; }
+
  private:
+  std::string command_;
+  std::vector<std::string> words_;
   std::map<std::string, std::vector<std::string>, std::less<>> values_;
 };
 

@@ -6,7 +6,8 @@
 
 namespace blindfl::app {
 
-// Each command is a file that defines one of these. A new one is declared here and listed in commands.cpp.
+// Each command is a file that defines one of these. A new one is declared here and listed in commands.cpp. Those that
+// need torch are in work_commands.h.
 [[nodiscard]] Command keygen_command();
 [[nodiscard]] Command fingerprint_command();
 [[nodiscard]] Command ping_command();

@@ -9,7 +9,7 @@
 #include "blindfl/base/disk_file.h"
 #include "blindfl/base/secret.h"
 
-// Files that say what they are and notice what happened to them: keys, checkpoints, pieces of a model.
+// Files that say what they are and notice what happened to them: keys, checkpoints, shares of a model.
 //
 //   offset  bytes  integers little-endian
 //        0      8  "BlindFL\n"

@@ -72,7 +72,7 @@ class SeededRandom {
   std::uint64_t below(std::uint64_t n);
   /// Uniform in [0, 1).
   double uniform();
-  /// Normal with mean 0 and deviation 1.
+  /// Normal with mean 0 and standard deviation 1.
   double normal();
 
  private:

@@ -9,7 +9,7 @@
 
 namespace blindfl::data {
 
-/// What matrices have in common whose rows may stand in one.
+/// What matrices have in common whose rows may be in one.
 struct MatrixFormat {
   IntMatrix::Kind kind = IntMatrix::Kind::kDense;
   std::size_t cols = 0;

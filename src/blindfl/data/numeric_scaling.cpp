@@ -23,8 +23,9 @@ double signed_log(double x) {
 }
 
 void check(const ScalingOptions& options) {
-  require<InvalidArgument>(std::isfinite(options.constant), "scaling: what stands in for a missing number is finite");
-  require<InvalidArgument>(options.clip > 0, "scaling: columns are clipped to a positive number of deviations");
+  require<InvalidArgument>(std::isfinite(options.constant), "scaling: what replaces a missing number is finite");
+  require<InvalidArgument>(options.clip > 0,
+                           "scaling: columns are clipped to a positive number of standard deviations");
 }
 
 void write_real(ByteSink& out, double x) {
@@ -97,7 +98,7 @@ NumericScaling::Column NumericScaling::fit_column(const ScalingFit& seen, std::s
   Column to{.name = name, .log = options.log};
   if (options.missing == Missing::kMean) to.missing = mean;
   if (options.missing == Missing::kConstant) to.missing = seen.columns_[index].transformed(options.constant);
-  // Without any deviation there is nothing that a model could learn from, however far other rows are from these.
+  // Where all rows are the same there is nothing that a model could learn from, however far other rows are from these.
   const double width = deviation == 0 ? 0 : options.clip * (options.standardise ? 1 : deviation);
   const double reach = std::isinf(options.clip) ? options.clip : width;
   if (options.standardise) {

@@ -12,7 +12,7 @@
 
 namespace blindfl::data {
 
-/// What stands in for a missing number.
+/// What replaces a missing number.
 enum class Missing {
   kError,     ///< nothing: a missing number is an error
   kMean,      ///< the mean of the training rows that have one
@@ -26,10 +26,10 @@ struct ScalingOptions {
   double constant = 0;
   /// x becomes sign(x) log(1 + |x|): for counts and amounts, whose largest are many times their mean.
   bool log = false;
-  /// Mean 0 and deviation 1 over the training rows; a column that is constant there becomes 0.
+  /// Mean 0 and standard deviation 1 over the training rows; a column that is constant there becomes 0.
   bool standardise = true;
-  /// What is further from the training rows' mean than this many deviations becomes that, so that an encoding has room
-  /// for rows that come later. Infinity: nothing does.
+  /// What is further from the training rows' mean than this many standard deviations becomes that, so that an encoding
+  /// has room for rows that come later. Infinity: nothing does.
   double clip = 8;
 };
 
@@ -97,7 +97,7 @@ class ScalingFit {
  private:
   friend class NumericScaling;
 
-  /// Mean and deviation of numbers that come one by one. Exact for numbers that are all the same.
+  /// Mean and standard deviation of numbers that come one by one. Exact for numbers that are all the same.
   class Moments {
    public:
     void add(double x);

@@ -40,8 +40,8 @@ std::size_t outputs(const SyntheticSpec& spec) {
   return spec.task == Task::kMulticlass ? spec.classes : 1;
 }
 
-/// The deviation of a score over the rows: large enough to learn from, small enough that labels stay a matter of
-/// chance.
+/// The standard deviation of a score over the rows: large enough to learn from, small enough that labels stay a matter
+/// of chance.
 double score_deviation(Task task) {
   switch (task) {
     case Task::kBinary:

@@ -25,7 +25,7 @@ struct ProductSpec {
 };
 
 /// Seconds that the steps of a product take on one core, as its scheme expects. From constants and not from the machine
-/// at hand, so that both parties expect the same; how far they are off stands in docs/planner.md.
+/// at hand, so that both parties expect the same; docs/planner.md says how far they are off.
 struct ProductTimes {
   double encrypt = 0;   ///< the key's owner
   double load = 0;      ///< the multiplier

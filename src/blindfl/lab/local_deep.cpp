@@ -22,7 +22,7 @@ LocalRows LocalRows::select(std::span<const std::uint32_t> rows) const {
   return selected;
 }
 
-// With the deviations that the source layers start with.
+// With the standard deviations that the source layers start with.
 LocalSourcesImpl::LocalSourcesImpl(std::size_t numeric, std::size_t numeric_out,
                                    const std::vector<CategoryField>& fields, std::size_t dimension, std::size_t out) {
   const auto normal = [](std::size_t rows, std::size_t cols, double deviation) {

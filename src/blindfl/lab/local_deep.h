@@ -22,7 +22,7 @@ struct LocalRows {
   [[nodiscard]] LocalRows select(std::span<const std::uint32_t> rows) const;
 };
 
-/// What stands in the place of the source layers: a weight for numbers; for categories a table for each field and a
+/// What takes the place of the source layers: a weight for numbers; for categories a table for each field and a
 /// weight.
 class LocalSourcesImpl : public torch::nn::Module {
  public:

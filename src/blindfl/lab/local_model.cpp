@@ -18,7 +18,7 @@ std::int64_t as_size(std::size_t n) {
 LocalModelImpl::LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                                nn::Activation activation) {
   const std::size_t width = hidden.empty() ? outputs : hidden.front();
-  // The deviation that the source layer starts with.
+  // The standard deviation that the source layer starts with.
   const double deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs));
   weight = register_parameter("weight", deviation * torch::randn({as_size(inputs), as_size(width)}));
   bias = register_parameter("bias", torch::zeros({as_size(width)}));

@@ -59,7 +59,7 @@ class Channel {
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
 
   /// Writes a line into `ledger` for every message that counts in `sent()` and `received()`. A ledger that cannot be
-  /// written is an error of the `send` or `receive` at hand, DataError: what is not recorded must not go on. Where
+  /// written is an error of the `send` or `receive` at hand, DataError: what is not recorded must not leave. Where
   /// channels wrap each other, this is for the outermost.
   /// Throws InvalidArgument unless it comes before the first message.
   void write_ledger(std::unique_ptr<Ledger> ledger);

@@ -94,7 +94,7 @@ void Ledger::flush() {
 
 void Ledger::fail_writing(int error) {
   failure_ = path_.string() + ": writing the ledger failed (" + reason(error) +
-             "), and messages that are not recorded must not go on; make room on the disk, or write it elsewhere, "
+             "), and messages that are not recorded must not leave; make room on the disk, or write it elsewhere, "
              "and start again";
   throw DataError(failure_);
 }

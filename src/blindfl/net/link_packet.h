@@ -53,7 +53,7 @@ using LinkPacket = std::variant<HelloPacket, DataPacket, CreditPacket, ByePacket
 /// The bytes of a packet. Data packets are not made here: theirs are pieces of what the stream keeps.
 [[nodiscard]] Bytes encode_packet(const LinkPacket& packet);
 
-/// What stands in front of a data packet's bytes.
+/// What comes before a data packet's bytes.
 constexpr std::byte kDataKind{'D'};
 
 /// Words of a peer, fit for a screen: at most kLongestReason characters of printable ASCII.

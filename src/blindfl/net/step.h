@@ -37,7 +37,7 @@ enum class Step : std::uint16_t {
   kAlignedOrder = 36,
   kFeatureShape = 40,
   kRunOffer = 41,
-  kGoOn = 42,
+  kStopVote = 42,
 };
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.

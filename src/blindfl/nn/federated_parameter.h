@@ -9,7 +9,7 @@
 
 namespace blindfl::nn {
 
-/// This party's piece of a weight matrix that nobody holds whole, with its gradient.
+/// This party's share of a weight matrix that nobody holds whole, with its gradient.
 ///
 /// Not a tensor, and not among `Module::parameters()`: a plain optimizer neither sees nor changes it. A handle: copies
 /// stand for the same parameter.

@@ -15,7 +15,7 @@ namespace blindfl::protocol {
 [[nodiscard]] LayerCost cost_of_field(const EmbedMatMulParams& params, Party party, const EmbedField& field,
                                       const he::Scheme& scheme);
 
-/// What the products with the weights cost under `scheme`: of both pieces of the embeddings with both of the weights,
+/// What the products with the weights cost under `scheme`: of both shares of the embeddings with both of the weights,
 /// the weights' gradient and the embeddings' derivative. The layer's round trips are in it.
 /// Throws InvalidArgument, with the reason, if the scheme cannot do it.
 [[nodiscard]] LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& scheme);

@@ -127,7 +127,7 @@ void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std
   }
 }
 
-// Step 0 of the forward pass: pieces of tables and weights travel once per change, not once per use.
+// Step 0 of the forward pass: shares of tables and weights travel once per change, not once per use.
 void EmbedMatMul::refresh_operands(std::size_t rows) {
   const he::Plan& weights = plan(Product::kEmbedding, rows);
   const bool send_weights = sent_.stale(weights, weight_->version);
@@ -152,7 +152,7 @@ void EmbedMatMul::refresh_operands(std::size_t rows) {
       });
 }
 
-// This party's piece of E: all tables at once, those of its own fields and those of the peer's.
+// This party's share of E: all tables at once, those of its own fields and those of the peer's.
 ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::size_t rows) {
   ShareMatrix shares(rows, params_->inputs(), EmbedMatMulParams::kShareScale);
   std::uint64_t bytes = 0;

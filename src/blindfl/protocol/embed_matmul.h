@@ -23,7 +23,7 @@ namespace blindfl::protocol {
 /// What a forward pass leaves for the backward pass, at one party.
 struct EmbedPass {
   std::vector<IntMatrix> categories;  ///< this party's, field by field
-  ShareMatrix embeddings;             ///< this party's piece of E
+  ShareMatrix embeddings;             ///< this party's share of E
 };
 
 /// This party's shares of the gradients, at the layer's gradient scale: those of the mean loss over the real rows,
@@ -62,7 +62,7 @@ class EmbedMatMul {
 
   /// What saved state must fit: settings, party, and the keys that tables are encrypted under.
   [[nodiscard]] Settings state_settings() const;
-  /// Writes all of this party's state: its pieces of weights and tables, encrypted tables.
+  /// Writes all of this party's state: its shares of weights and tables, encrypted tables.
   /// Throws InvalidArgument between a backward pass and its step if a table is updated under encryption.
   void save(ByteSink& out) const;
   /// As `MatMul::load`.
@@ -106,7 +106,7 @@ class EmbedMatMul {
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
   std::shared_ptr<Weight> weight_;
   std::map<Product, Plans> plans_;
-  // Of my piece of W, and of the peer's: as they are, and at A, respectively from A, transposed.
+  // Of my share of W, and of the peer's: as they are, and at A, respectively from A, transposed.
   SentOperand sent_;
   ReceivedOperand received_;
   SentOperand sent_transposed_;

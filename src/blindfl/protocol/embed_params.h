@@ -70,7 +70,7 @@ class EmbedMatMulParams {
 
   /// Of a field's table, so that looking up in it gives shares at `kShareScale`.
   [[nodiscard]] static int table_scale(const EmbedField& field) { return kShareScale - field.field.scale(); }
-  /// No piece of E exceeds 2^piece_bits in magnitude.
+  /// No share of E exceeds 2^piece_bits in magnitude.
   [[nodiscard]] int piece_bits() const { return 127 - (kShareScale - spec_.embedding_scale); }
   /// Scale of Z before it is rounded.
   [[nodiscard]] int product_scale() const { return spec_.embedding_scale + spec_.weight_scale; }
@@ -95,7 +95,7 @@ class EmbedMatMulParams {
   /// For a field's table that is updated under encryption.
   [[nodiscard]] EncryptedUpdateSpec encrypted_update(const EmbedField& field) const;
 
-  /// The cut of pieces of E that makes the least traffic under a scheme.
+  /// The cut of shares of E that makes the least traffic under a scheme.
   [[nodiscard]] Limbs choose_limbs(const he::Scheme& scheme) const;
 
  private:

@@ -59,7 +59,7 @@ class EncryptedUpdateHolder final : public WeightUpdate {
   }
   [[nodiscard]] std::size_t steps() const { return steps_; }
 
-  /// Writes all that a later run needs to go on, under the same keys.
+  /// Writes all that a later session needs to resume, under the same keys.
   void save(ByteSink& out, ThreadPool& pool) const;
   /// Reads what `save` wrote, and no further. Throws DataError, and changes nothing, if it is not that, or of a layer
   /// of another shape, plan or key.

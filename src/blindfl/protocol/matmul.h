@@ -112,7 +112,7 @@ class MatMul {
   std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;
   std::map<std::pair<Party, std::size_t>, PlanPointer> backward_plans_;
   ReceivedOperand received_;  ///< the peer's piece of my weights
-  SentOperand sent_;          ///< my piece of its weights
+  SentOperand sent_;          ///< my share of its weights
   // With updates under encryption: at A, at B, at B.
   std::shared_ptr<EncryptedUpdateHolder> holder_;
   std::shared_ptr<EncryptedUpdateOwner> owner_;

@@ -36,8 +36,8 @@ namespace blindfl::protocol {
 /// Who learns what; see above.
 enum class AlignmentKind {
   kBoth,   ///< the rows are those that both parties have
-  kOnlyB,  ///< the rows are all of A's; where B has none, another of B's stands in: only B's `real` says so
-  kUnion,  ///< the rows are all that either has; where a party has none, another of its own stands in
+  kOnlyB,  ///< the rows are all of A's; where B has none, another of B's is the placeholder: only B's `real` says so
+  kUnion,  ///< the rows are all that either has; where a party has none, another of its own is the placeholder
 };
 
 /// "both", "only B" or "union".
@@ -58,7 +58,7 @@ constexpr std::uint64_t kMostIds = std::uint64_t{1} << 26;
 ///
 /// Cost: for each id of either party 32 bytes each way and, at each party, about 0.06 ms of computing; a union takes up
 /// to 2.5 times the bytes and 3.5 times the computing. Reveals: what the table above says, and nothing else. Throws
-/// DataError, before anything is sent, if an id occurs twice; DataError at both if `kind` needs rows that stand in and
+/// DataError, before anything is sent, if an id occurs twice; DataError at both if `kind` needs placeholders and
 /// a party has no ids; ConfigError if the parties want different kinds; ProtocolError if the peer sends what is not
 /// points, or points that do not belong together.
 [[nodiscard]] Alignment align(Session& session, std::span<const std::string> ids, const AlignmentOptions& options = {});

@@ -46,7 +46,7 @@ class StandIns {
 
   std::uint32_t next() {
     if (next_.empty()) next_ = shuffled(count_, random_);
-    require<InvalidArgument>(!next_.empty(), "a party without rows has none to stand in");
+    require<InvalidArgument>(!next_.empty(), "a party without rows has no placeholders");
     const std::uint32_t row = next_.back();
     next_.pop_back();
     return row;

@@ -16,7 +16,7 @@ namespace blindfl::protocol {
 /// One party's rows in the order that both parties follow.
 struct Alignment {
   std::vector<std::uint32_t> rows;  ///< the row to use at each place; every one exists
-  /// Whether that row is about the id of its place. If not, this party has none about it, and another stands in.
+  /// Whether that row is about the id of its place. If not, this party has none about it, and it is a placeholder.
   std::vector<bool> real;
 
   [[nodiscard]] std::size_t size() const { return rows.size(); }

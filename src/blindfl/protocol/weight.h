@@ -10,7 +10,7 @@
 
 namespace blindfl::protocol {
 
-/// This party's piece of a weight matrix that nobody holds whole.
+/// This party's share of a weight matrix that nobody holds whole.
 struct Weight {
   std::string name;
   Party features_of{};  ///< whose features it multiplies
@@ -29,7 +29,7 @@ struct Weight {
   std::size_t batch = 1;  ///< gradients are those of the mean loss times this
 };
 
-/// A piece of initial weights: normal numbers of that deviation, cut off at +-largest.
+/// A share of initial weights: normal numbers of that standard deviation, cut off at +-largest.
 [[nodiscard]] ShareMatrix draw_piece(std::size_t rows, std::size_t cols, double deviation, int scale, double largest,
                                      SeededRandom& random);
 

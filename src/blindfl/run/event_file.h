@@ -28,7 +28,7 @@ class EventFile {
 
   [[nodiscard]] const std::filesystem::path& path() const { return file_.path(); }
 
-  /// Tells TensorBoard to forget what earlier files say of this step and later ones: to call when a run goes on from a
+  /// Tells TensorBoard to forget what earlier files say of this step and later ones: to call when a run resumes from a
   /// checkpoint.
   void restart(std::uint64_t step, double wall_time);
 

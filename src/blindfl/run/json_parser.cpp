@@ -165,7 +165,7 @@ std::string JsonParser::parse_text() {
     }
     const std::size_t length = utf8_length(text_.substr(at_));
     check(length > 0, "a text has no end, or is not UTF-8");
-    check(static_cast<unsigned char>(text_[at_]) >= 0x20, "a control character stands in a text");
+    check(static_cast<unsigned char>(text_[at_]) >= 0x20, "there is a control character in a text");
     out += text_.substr(at_, length);
     at_ += length;
   }

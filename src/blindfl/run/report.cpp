@@ -82,7 +82,7 @@ std::string_view sentence_for(RunState state) {
     case RunState::kFinished:
       return "Finished.";
     case RunState::kInterrupted:
-      return "Interrupted, and can go on from its last checkpoint.";
+      return "Interrupted, and can be resumed from its last checkpoint.";
     case RunState::kFailed:
       return "Failed.";
   }

@@ -75,8 +75,8 @@ DiskFile locked(const std::filesystem::path& folder) {
 void require_empty(const std::filesystem::path& folder) {
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     require<ConfigError>(entry.path().filename() == kLockName, folder.string(),
-                         ": holds another run, or other files, and nothing is overwritten; name another folder, or go "
-                         "on with the run that is there");
+                         ": holds another run, or other files, and nothing is overwritten; name another folder, or "
+                         "resume the run that is there");
   }
 }
 

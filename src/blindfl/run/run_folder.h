@@ -17,7 +17,7 @@
 //   events/            the same for TensorBoard
 //   transcript.ledger  every message that crossed the link, without payloads; transcript-2.ledger after a restart
 //   checkpoints/       step-000000000120.ckpt
-//   model/             this party's pieces of the model
+//   model/             this party's shares of the model
 //   report.html        all of it, for people
 
 namespace blindfl::run {
@@ -40,7 +40,7 @@ class RunFolder {
   /// InvalidArgument for a summary that cannot be written.
   [[nodiscard]] static RunFolder create(const std::filesystem::path& path, const RunSummary& summary);
 
-  /// Opens the folder of a run of that party and name again, to go on, and removes what a killed process left half
+  /// Opens the folder of a run of that party and name again, to resume it, and removes what a killed process left half
   /// written. Throws ConfigError if it is another's, another process uses it or there is none; DataError if its summary
   /// is damaged.
   [[nodiscard]] static RunFolder reopen(const std::filesystem::path& path, Party party, std::string_view run);

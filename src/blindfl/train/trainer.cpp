@@ -78,7 +78,7 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
 }
 
 void Trainer::go_on_after(std::size_t step) {
-  require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot go on after ", step);
+  require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot resume after ", step);
   step_ = step;
 }
 

@@ -134,7 +134,7 @@ Entries entries_of(Training& training) {
             .highest = 1e6,
             .otherwise = "10, or as many as make 1000 steps",
             .synonyms = {"num_epochs", "max_epochs"}})
-      .add("batch", training.batch, "rows of a mini-batch",
+      .add("batch", training.batch, "batch size: rows of a mini-batch",
            {.lowest = 1, .highest = 1e6, .synonyms = {"batch_size", "minibatch"}})
       .add("learning_rate", training.learning_rate, "learning rate of SGD, from the first step on",
            {.lowest = 0, .highest = kMostRate, .synonyms = {"lr", "eta", "step_size"}})

@@ -22,7 +22,7 @@ Position position_of(const YAML::Mark& mark) {
   return mark.is_null() ? Position{} : Position{mark.line + 1, mark.column + 1};
 }
 
-/// Makes nodes of what yaml-cpp reads, and stops it where it should not go on.
+/// Makes nodes of what yaml-cpp reads, and stops it where it should not continue.
 class Builder final : public YAML::EventHandler {
  public:
   Builder(std::string_view text, std::string_view source) : text_(text), source_(source) {}

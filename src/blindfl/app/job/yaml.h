@@ -7,7 +7,7 @@
 
 namespace blindfl::app::job {
 
-/// Where something stands in a text, from 1; 0 if it has no place.
+/// Where something is in a text, from 1; 0 if it has no place.
 struct Position {
   int line = 0;
   int column = 0;
@@ -41,7 +41,7 @@ constexpr std::size_t kMaxYamlDepth = 16;
 /// "SOURCE:LINE:COLUMN", or only the source if the position is none.
 [[nodiscard]] std::string place(std::string_view source, Position position);
 
-/// What stands in an error for something that a file says: printable, and "..." for what is longer than any option's
+/// What an error shows of something that a file says: printable, and "..." for what is longer than any option's
 /// name: it may be a line of a key that was pasted in the wrong place.
 constexpr std::size_t kMaxExcerpt = 32;
 [[nodiscard]] std::string excerpt(std::string_view text);

@@ -26,9 +26,9 @@ struct CsvFeatures {
   data::NumericScaling scaling{};                ///< of the numeric ones
   std::vector<data::Vocabulary> vocabularies{};  ///< one for each of the others
 
-  /// Reads the training file once, piece by piece. Standardised columns are clipped at 8 deviations, or at what the
-  /// encoding has room for if that is less, so that no file that comes later can be out of range.
-  /// Throws DataError and ConfigError: see `Preparation::fit`. `labels`, if any, is told all labels.
+  /// Reads the training file once, piece by piece. Standardised columns are clipped at 8 standard deviations, or at
+  /// what the encoding has room for if that is less, so that no file that comes later can be out of range. Throws
+  /// DataError and ConfigError: see `Preparation::fit`. `labels`, if any, is told all labels.
   [[nodiscard]] static CsvFeatures fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels);
 
   /// Numeric features: the numeric columns, then one for each category, and one for unknown ones, of each one-hot

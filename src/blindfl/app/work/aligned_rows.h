@@ -26,7 +26,7 @@ class AlignedRows final : public data::RowSource {
   [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
 
   [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
-  /// What is given for each row of the source, in the order of the alignment; NaN where the row is a placeholder.
+  /// What is given for each row of the source, in the order of the alignment; NaN for placeholders.
   [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
   /// How many of the rows are no placeholders.
   [[nodiscard]] std::size_t real() const;

@@ -2,15 +2,11 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/commands.h"
 #include "blindfl/app/run.h"
-#include "blindfl/app/work/work_commands.h"
+#include "blindfl/app/work/work_runs.h"
 
+// `blindfl-torch`: what `blindfl` becomes for the commands that work with models.
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  const auto plain = blindfl::app::all_commands();
-  std::vector<blindfl::app::Command> commands(plain.begin(), plain.end());
-  const auto work = blindfl::app::work_commands();
-  commands.insert(commands.end(), work.begin(), work.end());
-  return blindfl::app::run(commands, args, std::cout, std::cerr);
+  return blindfl::app::run(blindfl::app::work_commands(blindfl::app::work_runs()), args, std::cout, std::cerr);
 }

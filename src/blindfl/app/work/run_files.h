@@ -21,7 +21,7 @@
 //   preparation.bin   how this party's columns become features
 //   alignment.bin     this party's rows in the common order
 //   keys.bin          secret keys of what the peer holds encrypted; only with updates under encryption
-//   checkpoints/      all that training needs to go on
+//   checkpoints/      all that training needs to resume
 //   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs
 
 namespace blindfl::app {
@@ -45,7 +45,7 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
                                             nn::FederatedOptimizer& optimizer);
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
-/// Removes checkpoints of later steps than `step`, which both parties go on after. The peer has other pieces for those
+/// Removes checkpoints of later steps than `step`, which both parties resume after. The peer has other pieces for those
 /// steps than it will have when it gets there again, and pieces of two attempts do not fit together.
 void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step);
 

@@ -22,7 +22,7 @@ class RunLog {
     bool progress = true;
     bool terminal = false;
     double seconds_before = 0;                     ///< of earlier processes of the same run
-    std::optional<std::uint64_t> resumed_after{};  ///< a step: the log goes on after it
+    std::optional<std::uint64_t> resumed_after{};  ///< a step: the log continues after it
     std::uint64_t resumed_epoch = 0;               ///< that step's
   };
   /// `folder`, `channel` and `out` must outlive this.

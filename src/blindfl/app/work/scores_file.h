@@ -19,8 +19,8 @@ namespace blindfl::app {
 void require_place(const std::filesystem::path& path, std::string_view option);
 
 /// B's predictions as a CSV file of mode 0600, in one step: the id, or the number of the row in its file, from 1, if
-/// there are no ids; then a probability, an expected value or an expected count, or a probability for each class. Rows
-/// that stand in for others are left out. Numbers have all their digits.
+/// there are no ids; then a probability, an expected value or an expected count, or a probability for each class.
+/// Placeholders are left out. Numbers have all their digits.
 void write_scores(const std::filesystem::path& path, const JobModel& model, const torch::Tensor& scores,
                   const protocol::Alignment& alignment, const PreparedRows& rows,
                   const std::vector<std::string>& classes);

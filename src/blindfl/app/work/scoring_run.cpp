@@ -42,7 +42,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   if (scores_path) require_place(*scores_path, "--scores");
   const ModelFacts facts = load_model_facts(folder);
   require<ConfigError>(facts.party == party, folder.string(),
-                       ": holds the other party's pieces of the model; check private.party and private.run.folder");
+                       ": holds the other party's shares of the model; check private.party and private.run.folder");
   // The model is what it was trained as. How rows are found may be another way now.
   job::Job job = job_;
   job.shared = facts.shared;

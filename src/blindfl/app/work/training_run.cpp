@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Steps between two questions whether the other goes on.
+/// Steps between two votes to stop.
 constexpr std::uint64_t kStepsBetweenWords = 8;
 
 std::chrono::sys_seconds now_in_seconds() {
@@ -86,11 +86,11 @@ void TrainingRun::run() {
     const bool asked = connection_ && connection_->interrupted();
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
-    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` goes on at the last checkpoint");
+    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
     throw;
   }
   require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
-                 "; go on with `blindfl resume` at both parties");
+                 "; continue with `blindfl resume` at both parties");
 }
 
 void TrainingRun::open_folder() {
@@ -102,7 +102,7 @@ void TrainingRun::open_folder() {
   const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
   if (!is_there) return;
   require<ConfigError>(start_ == Start::kResume, path.string(),
-                       ": there is something in it already; `blindfl resume` goes on with a run, and another "
+                       ": there is something in it already; `blindfl resume` continues a run, and another "
                        "private.run.folder begins a new one");
   if (!fs::exists(path / "summary.json")) {
     require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
@@ -253,7 +253,7 @@ void TrainingRun::load_or_begin() {
     sent_before_ = state_.sent;
     received_before_ = state_.received;
     remove_checkpoints_after(*folder_, state_.step);
-    out_ << "going on after step " << state_.step << " of " << trainer_->steps() << "\n";
+    out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
   }

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/app/resume_handshake.h"
 #include "blindfl/app/work/aligned_rows.h"
-#include "blindfl/app/work/go_on.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
@@ -15,7 +15,7 @@
 
 namespace blindfl::app {
 
-/// One party's training, from its files to its pieces of a model in the run's folder; or the rest of it, after it was
+/// One party's training, from its files to its shares of a model in the run's folder; or the rest of it, after it was
 /// interrupted or killed.
 class TrainingRun {
  public:
@@ -25,7 +25,7 @@ class TrainingRun {
   TrainingRun(const job::Job& job, Start start, std::ostream& out);
   ~TrainingRun();
 
-  /// Throws whatever goes wrong; the folder then says so, and holds what is needed to go on.
+  /// Throws whatever goes wrong; the folder then says so, and holds what is needed to resume.
   void run();
 
  private:
@@ -78,7 +78,7 @@ class TrainingRun {
   SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;
   std::unique_ptr<JobSession> connection_;
-  std::optional<std::uint64_t> resumed_;  ///< step that both go on after
+  std::optional<std::uint64_t> resumed_;  ///< step that both resume after
   PartyShape theirs_;
   SavedAlignment alignment_;
   std::optional<AlignedRows> training_;

@@ -32,8 +32,8 @@ void scale(const Kernels& kernels, const Modulus& modulus, std::uint64_t factor,
   kernels.accumulate(out.data(), {&montgomery, 1, out.size(), copy.data(), copy.size(), 1}, out.size(), modulus);
 }
 
-/// Residues of a key look uniform. Zeros or text do not: half of them in the lower half, within 8 deviations. A key
-/// made to deceive passes; this tells a mistake from a key.
+/// Residues of a key look uniform. Zeros or text do not: half of them in the lower half, within 8 standard deviations.
+/// A key made to deceive passes; this tells a mistake from a key.
 void check_plausible(const Modulus& modulus, std::span<const std::uint64_t> residues) {
   const auto low =
       static_cast<double>(std::ranges::count_if(residues, [&](std::uint64_t x) { return x < modulus.value() / 2; }));

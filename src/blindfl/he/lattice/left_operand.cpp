@@ -129,7 +129,7 @@ void LeftOperand::transform(std::size_t row_tile, std::size_t modulus, std::span
   const auto memory = lease.take(size);
   for (std::size_t g = 0; g * size < entries.size(); ++g) {
     const std::size_t first_slot = first_slot_[row_tile] + g * together_;
-    // One group alone stands in memory as it is transformed.
+    // One group alone is in memory while it is transformed.
     const bool in_place = in_order && all_slots_ == together_;
     std::uint64_t* residues = in_place ? values_.data() + offset(modulus, 0, 0) : memory.data();
     kernels_.lift(residues, entries.data() + g * size, size, m);

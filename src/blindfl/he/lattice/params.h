@@ -25,7 +25,7 @@ class Params {
   static constexpr int kReplyBits = 136;
   /// Flooding is uniform in [-2^-kFloodExponent, 2^-kFloodExponent) of the ciphertext modulus.
   static constexpr int kFloodExponent = 130;
-  /// Errors are centred binomial with 2 * 21 coins: deviation 3.24, never beyond 21.
+  /// Errors are centred binomial with 2 * 21 coins: standard deviation 3.24, never beyond 21.
   static constexpr int kErrorBound = 21;
 
   /// Throws InvalidArgument if a prime cannot be had, if the primes kept in a reply are too few for a correct

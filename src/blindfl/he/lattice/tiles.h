@@ -35,7 +35,7 @@ struct Tiling {
   /// log2 of the largest noise of a product, in units of the ciphertext modulus' smallest step, rounded up.
   int noise_bits = 0;
 
-  /// Where result (r, c) of a tile stands in the product.
+  /// Where result (r, c) of a tile is in the product.
   [[nodiscard]] std::size_t result_position(std::size_t r, std::size_t c) const {
     return c + cols * (r * inner + inner - 1);
   }

@@ -113,7 +113,7 @@ Integers write_masked(const ReplyLayout& layout, const CryptoTensor& values, Ran
   for (std::size_t i = 0; i < count; ++i) results.push_back(packed[i]);
   randomizers.take(targets, random, pool);
 
-  // A mask for every slot, also for those that no value stands in.
+  // A mask for every slot, also for those without a value.
   const std::size_t used = used_slots(layout);
   const Integers by_slot = random_masks(count * used, randomizers.masks() ? layout.mask_bits : 0, masks);
   Integers by_value(layout.rows * layout.cols);

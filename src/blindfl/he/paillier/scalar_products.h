@@ -16,7 +16,7 @@
 
 namespace blindfl::he::paillier {
 
-/// A sparse matrix of small signed exponents. The entries of a row may stand in any order and repeat bases.
+/// A sparse matrix of small signed exponents. The entries of a row may come in any order and repeat bases.
 struct Scalars {
   struct Entry {
     std::uint32_t base;

@@ -7,7 +7,7 @@
 
 #include "blindfl/protocol/session.h"
 
-// Two short messages by which the parties of a run stay together: what each can go on from, and whether it goes on.
+// Two short messages by which the parties of a run stay together: what each could resume, and whether it wants to stop.
 
 namespace blindfl::app {
 
@@ -18,16 +18,25 @@ struct Word {
   bool enough = false;  ///< from B, after validation: no more training
 };
 
+void write_word(const Word& word, ByteSink& out);
+/// Throws ProtocolError if what arrives is none.
+[[nodiscard]] Word read_word(ByteSource& in);
+
 /// Tells the peer, and returns what the peer says, both after `step` steps.
 /// Cost: 8 bytes each way. Reveals: the word.
 [[nodiscard]] Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine);
 
-/// What a party could go on from.
+/// What a party could resume.
 struct RunOffer {
   static constexpr std::size_t kMostSteps = 64;
   std::string run;                   ///< the name of its run; empty if it has none
   std::vector<std::uint64_t> steps;  ///< that it has checkpoints of, the newest first
 };
+
+/// Throws InvalidArgument if the name or the list is too long.
+void write_offer(const RunOffer& offer, ByteSink& out);
+/// Throws ProtocolError if what arrives is none.
+[[nodiscard]] RunOffer read_offer(ByteSource& in);
 
 /// Cost: 640 bytes each way. Reveals: the offer. Throws ProtocolError if what arrives is none.
 [[nodiscard]] RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine);

@@ -1,12 +1,6 @@
-#include "blindfl/app/work/work_commands.h"
-
-#include <ostream>
+#include "blindfl/app/work_commands.h"
 
 #include "blindfl/app/job_options.h"
-#include "blindfl/app/work/align_run.h"
-#include "blindfl/app/work/inspection.h"
-#include "blindfl/app/work/scoring_run.h"
-#include "blindfl/app/work/training_run.h"
 
 namespace blindfl::app {
 
@@ -16,40 +10,6 @@ std::vector<Option> with_job_options(std::vector<Option> more) {
   std::vector<Option> options = job_options();
   options.insert(options.end(), more.begin(), more.end());
   return options;
-}
-
-std::optional<std::filesystem::path> path_of(const Arguments& arguments, std::string_view option) {
-  if (!arguments.has(option)) return std::nullopt;
-  return arguments.text(option);
-}
-
-void run_train(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kNew, out).run();
-}
-
-void run_resume(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out).run();
-}
-
-void run_predict(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
-  const auto scores = path_of(arguments, "scores");
-  if (job.own.party == job::PartyName::kB && !scores) {
-    throw UsageError("--scores is missing: where B's predictions go");
-  }
-  ScoringRun(job, out).predict(scores);
-}
-
-void run_evaluate(const Arguments& arguments, std::ostream& out) {
-  ScoringRun(read_job_options(arguments), out).evaluate(path_of(arguments, "scores"));
-}
-
-void run_align(const Arguments& arguments, std::ostream& out) {
-  align_files(read_job_options(arguments), arguments.text("out"), out);
-}
-
-void run_inspect(const Arguments& arguments, std::ostream& out) {
-  inspect(arguments.text("folder"), out);
 }
 
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
@@ -113,34 +73,34 @@ std::string help_of_inspect() {
 
 }  // namespace
 
-std::vector<Command> work_commands() {
+std::vector<Command> work_commands(const WorkRuns& runs) {
   return {{.name = "align",
            .summary = "finds the rows that both parties have, without showing ids, and writes down their common order",
            .options = with_job_options({{.name = "out",
                                          .placeholder = "FILE",
                                          .summary = "where this party's part goes, as CSV: row, id, whether it is real",
                                          .need = Option::Need::kRequired}}),
-           .run = run_align,
+           .run = runs.align,
            .more_help = help_of_align},
           {.name = "train",
            .summary = "trains a model with the peer, who runs it too, into private.run.folder",
            .options = with_job_options({}),
-           .run = run_train,
+           .run = runs.train,
            .more_help = help_of_train},
           {.name = "resume",
-           .summary = "goes on with a run that was interrupted or killed, at the last step that both parties have",
+           .summary = "continues a run that was interrupted or killed, after the last step that both parties have",
            .options = with_job_options({}),
-           .run = run_resume,
+           .run = runs.resume,
            .more_help = help_of_resume},
           {.name = "predict",
            .summary = "scores the rows of private.data.score with a trained model: B gets the predictions",
            .options = with_job_options({kScores}),
-           .run = run_predict,
+           .run = runs.predict,
            .more_help = help_of_predict},
           {.name = "evaluate",
            .summary = "measures a trained model on private.data.test: B sees how good it is",
            .options = with_job_options({kScores}),
-           .run = run_evaluate,
+           .run = runs.evaluate,
            .more_help = help_of_evaluate},
           {.name = "inspect",
            .summary = "tells what is in the folder of a run or a model, and never a value of it",
@@ -148,7 +108,7 @@ std::vector<Command> work_commands() {
                         .placeholder = "FOLDER",
                         .summary = "of the run, or its model",
                         .need = Option::Need::kRequired}},
-           .run = run_inspect,
+           .run = runs.inspect,
            .more_help = help_of_inspect}};
 }
 

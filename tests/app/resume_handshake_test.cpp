@@ -1,4 +1,4 @@
-#include "blindfl/app/work/go_on.h"
+#include "blindfl/app/resume_handshake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -58,12 +58,13 @@ TEST(Words, OfAnotherStepAreRefused) {
 TEST(Words, ThatNobodyUnderstandsAreRefused) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
-  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
-                                 [](protocol::Session& s) {
-                                   s.channel().send({net::Step::kGoOn, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
-                                   return Word{};
-                                 }),
-               ProtocolError);
+  EXPECT_THROW(
+      (void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
+                        [](protocol::Session& s) {
+                          s.channel().send({net::Step::kStopVote, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
+                          return Word{};
+                        }),
+      ProtocolError);
 }
 
 TEST(Offers, ReachTheOtherParty) {
@@ -78,9 +79,22 @@ TEST(Offers, ReachTheOtherParty) {
   EXPECT_TRUE(at_a.steps.empty());
 }
 
+TEST(Offers, AreTheBytesThatTheWireFormatSays) {
+  const Bytes bytes = write_to_bytes([](ByteSink& out) { write_offer({"cafe", {300, 2}}, out); });
+  ASSERT_EQ(bytes.size(), 640U);
+  Bytes expected(640);
+  expected[0] = std::byte{1};
+  std::ranges::copy(as_bytes("cafe"), expected.begin() + 8);
+  expected[72] = std::byte{2};
+  expected[80] = std::byte{44};
+  expected[81] = std::byte{1};
+  expected[88] = std::byte{2};
+  EXPECT_EQ(bytes, expected);
+}
+
 TEST(Offers, ThatAreNoneAreRefused) {
-  // Version, the name, the number of steps.
-  for (const std::size_t place : {0U, 4U, 8U, 72U, 79U}) {
+  // Version, the name and what is behind it, the number of steps, a step beyond, what is behind all.
+  for (const std::size_t place : {0U, 4U, 8U, 9U, 71U, 72U, 79U, 80U, 591U, 592U, 639U}) {
     const he::PlainScheme scheme;
     testing::TwoParties parties(scheme);
     const auto spoilt = [&](protocol::Session& s) {

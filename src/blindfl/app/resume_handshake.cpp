@@ -1,4 +1,4 @@
-#include "blindfl/app/work/go_on.h"
+#include "blindfl/app/resume_handshake.h"
 
 #include <algorithm>
 
@@ -18,6 +18,40 @@ constexpr std::size_t kNameBytes = 64;
 constexpr std::size_t kPadding = kOfferBytes - 8 - kNameBytes - 8 - RunOffer::kMostSteps * 8;
 constexpr std::uint32_t kOfferVersion = 1;
 
+bool is_zero(std::byte b) {
+  return b == std::byte{0};
+}
+
+std::uint64_t newest(const RunOffer& offer) {
+  return offer.steps.empty() ? 0 : std::ranges::max(offer.steps);
+}
+
+std::string words_of(const RunOffer& offer) {
+  if (offer.run.empty()) return "no run";
+  if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
+  return "run " + offer.run + " up to step " + std::to_string(newest(offer));
+}
+
+}  // namespace
+
+void write_word(const Word& word, ByteSink& out) {
+  out.write_u64((word.stop ? kStop : 0) | (word.better ? kBetter : 0) | (word.enough ? kEnough : 0));
+}
+
+Word read_word(ByteSource& in) {
+  const std::uint64_t bits = in.read_u64();
+  require<ProtocolError>(bits <= (kStop | kBetter | kEnough), "stop vote: the peer says what nobody understands");
+  return {.stop = (bits & kStop) != 0, .better = (bits & kBetter) != 0, .enough = (bits & kEnough) != 0};
+}
+
+Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine) {
+  const net::Message message{net::Step::kStopVote, static_cast<std::uint32_t>(step), 8};
+  session.channel().send(message, [&](ByteSink& out) { write_word(mine, out); });
+  Word theirs;
+  session.channel().receive(message, [&](ByteSource& in) { theirs = read_word(in); });
+  return theirs;
+}
+
 void write_offer(const RunOffer& offer, ByteSink& out) {
   require<InvalidArgument>(offer.run.size() <= kNameBytes && offer.steps.size() <= RunOffer::kMostSteps,
                            "a run's offer is too long");
@@ -36,45 +70,26 @@ RunOffer read_offer(ByteSource& in) {
   RunOffer offer;
   Bytes name(kNameBytes);
   in.read(name);
-  for (const std::byte b : name) {
-    const auto c = static_cast<char>(b);
-    if (c == '\0') break;
+  const auto end = std::ranges::find(name, std::byte{0});
+  for (auto b = name.begin(); b != end; ++b) {
+    const auto c = static_cast<char>(*b);
     require<ProtocolError>(c > ' ' && c <= '~', "run offer: its name is not printable");
     offer.run += c;
   }
+  bool zeros = std::all_of(end, name.end(), is_zero);
   const std::uint64_t count = in.read_u64();
   require<ProtocolError>(count <= RunOffer::kMostSteps, "run offer: it has too many steps");
   offer.steps.reserve(count);
   for (std::size_t i = 0; i < RunOffer::kMostSteps; ++i) {
     const std::uint64_t step = in.read_u64();
     if (i < count) offer.steps.push_back(step);
+    zeros = zeros && (i < count || step == 0);
   }
   Bytes rest(kPadding);
   in.read(rest);
+  // Room for what nobody agreed on would be room for a hidden message.
+  require<ProtocolError>(zeros && std::ranges::all_of(rest, is_zero), "run offer: there is something beside it");
   return offer;
-}
-
-std::uint64_t newest(const RunOffer& offer) {
-  return offer.steps.empty() ? 0 : std::ranges::max(offer.steps);
-}
-
-std::string words_of(const RunOffer& offer) {
-  if (offer.run.empty()) return "no run";
-  if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
-  return "run " + offer.run + " up to step " + std::to_string(newest(offer));
-}
-
-}  // namespace
-
-Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine) {
-  const net::Message message{net::Step::kGoOn, static_cast<std::uint32_t>(step), 8};
-  session.channel().send(message, [&](ByteSink& out) {
-    out.write_u64((mine.stop ? kStop : 0) | (mine.better ? kBetter : 0) | (mine.enough ? kEnough : 0));
-  });
-  std::uint64_t bits = 0;
-  session.channel().receive(message, [&](ByteSource& in) { bits = in.read_u64(); });
-  require<ProtocolError>(bits <= (kStop | kBetter | kEnough), "go on: the peer says what nobody understands");
-  return {.stop = (bits & kStop) != 0, .better = (bits & kBetter) != 0, .enough = (bits & kEnough) != 0};
 }
 
 RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine) {
@@ -95,7 +110,7 @@ std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& t
     if (best) return best;
   }
   require<ConfigError>(newest(mine) == 0 && newest(theirs) == 0,
-                       "there is nothing that both parties can go on from: here is ", words_of(mine), ", at the peer ",
+                       "there is nothing that both parties can resume: here is ", words_of(mine), ", at the peer ",
                        words_of(theirs),
                        "; check that private.run.folder names the same run at both, or start a new run with `blindfl "
                        "train` and another folder");

@@ -1,0 +1,73 @@
+// What the peer's program says beside the protocols: the shape of its features, which run it could resume, and whether
+// training stops. Input: a byte that says which of the three (modulo 3), and whether a right one is edited, or the rest
+// is the message as it stands (bit 7). What is read is the same when it is written again.
+
+#include <functional>
+
+#include "blindfl/app/party_shape.h"
+#include "blindfl/app/resume_handshake.h"
+#include "blindfl/base/error.h"
+#include "input.h"
+
+namespace {
+
+using namespace blindfl;
+
+const app::PartyShape kShape{.numeric = 61,
+                             .nonzeros = 14,
+                             .encoding = {.scale = 12, .largest = 8.5, .clip = true},
+                             .fields = {{.name = "f1", .categories = 40},
+                                        {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
+const app::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
+const app::Word kWord{.better = true};
+
+/// A right message, and what the receiver makes of one: the same bytes, from what it understood.
+struct Kind {
+  Bytes right;
+  std::function<Bytes(ByteSource&)> again;
+};
+
+Kind kind_of(unsigned number) {
+  switch (number) {
+    case 0:
+      return {write_to_bytes([](ByteSink& out) { app::write_shape(kShape, out); }), [](ByteSource& in) {
+                const app::PartyShape shape = app::read_shape(in);
+                fuzz::check(shape.nonzeros <= shape.numeric && shape.fields.size() <= app::kMostFields,
+                            "in proportion");
+                return write_to_bytes([&](ByteSink& out) { app::write_shape(shape, out); });
+              }};
+    case 1:
+      return {write_to_bytes([](ByteSink& out) { app::write_offer(kOffer, out); }), [](ByteSource& in) {
+                const app::RunOffer offer = app::read_offer(in);
+                try {
+                  (void)app::common_step(kOffer, offer);
+                } catch (const ConfigError&) {  // there is nothing in common
+                }
+                return write_to_bytes([&](ByteSink& out) { app::write_offer(offer, out); });
+              }};
+    default:
+      return {write_to_bytes([](ByteSink& out) { app::write_word(kWord, out); }), [](ByteSource& in) {
+                const app::Word word = app::read_word(in);
+                return write_to_bytes([&](ByteSink& out) { app::write_word(word, out); });
+              }};
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzz::Input input(data, size);
+  const unsigned switches = input.take_byte();
+  const Kind kind = kind_of((switches & 0x7F) % 3);
+  const ByteView rest = input.rest();
+  const Bytes message = (switches & 0x80) != 0 ? Bytes(rest.begin(), rest.end()) : fuzz::edited(input, kind.right);
+  BufferSource in(message);
+  try {
+    const Bytes again = kind.again(in);
+    fuzz::check(std::ranges::equal(again, ByteView(message).first(message.size() - in.remaining())),
+                "written again, it is the same");
+  } catch (const ProtocolError&) {
+    fuzz::check(message != kind.right, "a right one is not refused");
+  }
+  return 0;
+}

@@ -1,0 +1,62 @@
+#include "blindfl/app/work/work_runs.h"
+
+#include <filesystem>
+#include <optional>
+#include <ostream>
+
+#include "blindfl/app/job_options.h"
+#include "blindfl/app/work/align_run.h"
+#include "blindfl/app/work/inspection.h"
+#include "blindfl/app/work/scoring_run.h"
+#include "blindfl/app/work/training_run.h"
+
+namespace blindfl::app {
+
+namespace {
+
+std::optional<std::filesystem::path> path_of(const Arguments& arguments, std::string_view option) {
+  if (!arguments.has(option)) return std::nullopt;
+  return arguments.text(option);
+}
+
+void run_train(const Arguments& arguments, std::ostream& out) {
+  TrainingRun(read_job_options(arguments), TrainingRun::Start::kNew, out).run();
+}
+
+void run_resume(const Arguments& arguments, std::ostream& out) {
+  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out).run();
+}
+
+void run_predict(const Arguments& arguments, std::ostream& out) {
+  const job::Job job = read_job_options(arguments);
+  const auto scores = path_of(arguments, "scores");
+  if (job.own.party == job::PartyName::kB && !scores) {
+    throw UsageError("--scores is missing: where B's predictions go");
+  }
+  ScoringRun(job, out).predict(scores);
+}
+
+void run_evaluate(const Arguments& arguments, std::ostream& out) {
+  ScoringRun(read_job_options(arguments), out).evaluate(path_of(arguments, "scores"));
+}
+
+void run_align(const Arguments& arguments, std::ostream& out) {
+  align_files(read_job_options(arguments), arguments.text("out"), out);
+}
+
+void run_inspect(const Arguments& arguments, std::ostream& out) {
+  inspect(arguments.text("folder"), out);
+}
+
+}  // namespace
+
+WorkRuns work_runs() {
+  return {.align = run_align,
+          .train = run_train,
+          .resume = run_resume,
+          .predict = run_predict,
+          .evaluate = run_evaluate,
+          .inspect = run_inspect};
+}
+
+}  // namespace blindfl::app
