@@ -45,10 +45,17 @@ protocol::RunLength run_of(const job::Training& training, std::size_t steps_per_
   return {.passes = kAllowance * training.epochs.value() * (steps_per_epoch + validation), .layers = source_layers};
 }
 
-protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per_epoch) {
+/// Features, and categories of all fields.
+std::size_t inputs_of(const PartyShape& shape) {
+  std::size_t all = shape.numeric;
+  for (const CategoryField& field : shape.fields) all += field.categories;
+  return all;
+}
+
+protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per_epoch, double momentum) {
   protocol::SgdOptions sgd;
   sgd.learning_rate = training.learning_rate;
-  sgd.momentum = training.momentum.value();
+  sgd.momentum = momentum;
   sgd.weight_decay = training.weight_decay;
   const std::size_t epochs = training.epochs.value();
   sgd.steps = epochs * steps_per_epoch;
@@ -205,7 +212,6 @@ job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_f
   // rates as a plain one that has converged: docs/benchmarks.md. Where 10 epochs are more than that, they are enough.
   constexpr std::size_t kFewestSteps = 1000;
   constexpr double kTestShare = 0.1;
-  constexpr double kMomentum = 0.9;
   job::Shared settled = shared;
   job::Training& all = settled.training;
   if (!all.test_share) all.test_share = has_test_file ? 0 : kTestShare;
@@ -213,9 +219,16 @@ job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_f
     const std::size_t per_epoch = batches_of(split_of(all, rows).training, all.batch);
     all.epochs = std::max(kFewestEpochs, (kFewestSteps + per_epoch - 1) / per_epoch);
   }
-  // Under encryption it is three sums in place of one.
-  if (!all.momentum) all.momentum = shared.scheme.update == UpdateKind::kEncrypted ? 0 : kMomentum;
   return settled;
+}
+
+double momentum_of(const job::Shared& shared, const PartyShape& a, const PartyShape& b) {
+  constexpr double kMomentum = 0.9;
+  constexpr std::size_t kMany = 32768;
+  if (shared.training.momentum) return *shared.training.momentum;
+  if (shared.scheme.update == UpdateKind::kEncrypted) return 0;
+  const bool is_open = shared.scheme.update == UpdateKind::kAuto && shared.scheme.automatic;
+  return is_open && std::max(inputs_of(a), inputs_of(b)) > kMany ? 0 : kMomentum;
 }
 
 RowSplit split_of(const job::Training& training, std::size_t rows) {
@@ -241,7 +254,7 @@ JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const Party
   layers.training_rows = split.training;
   layers.steps_per_epoch = batches_of(layers.training_rows, training.batch);
   layers.epochs = training.epochs.value();
-  layers.sgd = sgd_of(training, layers.steps_per_epoch);
+  layers.sgd = sgd_of(training, layers.steps_per_epoch, momentum_of(shared, a, b));
   const bool has_numeric = a.numeric + b.numeric > 0;
   const bool has_categories = has_embeddings(shared.model.kind);
   layers.run = run_of(training, layers.steps_per_epoch, split.validation,

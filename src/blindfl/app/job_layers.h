@@ -66,9 +66,14 @@ struct SourceWidths {
 constexpr std::size_t kFewestEpochs = 10;
 
 /// What both parties say, with what it leaves open of the training filled in from what both know. `rows` are those that
-/// they have in common: a tenth of them is for a test if nobody has a test file, epochs are those of 1000 steps, or 10
-/// if that is more, and momentum is 0.9, or 0 if updates are said to be under encryption. Changes nothing that is said.
+/// they have in common: a tenth of them is for a test if nobody has a test file, and epochs are those of 1000 steps, or
+/// 10 if that is more. Changes nothing that is said.
 [[nodiscard]] job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_file);
+
+/// What a job says, or 0.9. Under encryption momentum takes three sums in place of one, so it is 0 where updates are
+/// said to be encrypted, and where that is left open and a party has so many features or categories that it may be
+/// chosen.
+[[nodiscard]] double momentum_of(const job::Shared& shared, const PartyShape& a, const PartyShape& b);
 
 /// How many of `rows` rows are used for what.
 struct RowSplit {

@@ -210,16 +210,28 @@ TEST(Settled, FillsInWhatIsLeftOpenAndNothingElse) {
   // Where 10 epochs are 1000 steps and more, there are 10, as many as ever.
   EXPECT_EQ(settled(open, 12'800, true).training.epochs, 10U);
   EXPECT_EQ(settled(open, 10'000'000, true).training.epochs, 10U);
-  EXPECT_EQ(settled(open, 1000, true).training.momentum, 0.9);
-  job::Shared encrypted;
-  encrypted.scheme.update = job::UpdateKind::kEncrypted;
-  EXPECT_EQ(settled(encrypted, 1000, true).training.momentum, 0);
   job::Shared said;
   said.training.epochs = 3;
   said.training.test_share = 0.25;
   said.training.momentum = 0.5;
   EXPECT_EQ(settled(said, 1000, true), said);
   EXPECT_EQ(settled(settled(open, 777, false), 777, true), settled(open, 777, false)) << "what is settled stays";
+}
+
+TEST(Momentum, IsLeftOutWhereItWouldCostCiphertexts) {
+  const PartyShape small{.numeric = 300};
+  const PartyShape large{.numeric = 500'000, .nonzeros = 7};
+  const PartyShape tables{.fields = {{.name = "f1", .categories = 40'000}}};
+  job::Shared shared;
+  EXPECT_EQ(momentum_of(shared, small, small), 0.9);
+  EXPECT_EQ(momentum_of(shared, large, small), 0) << "the planner may choose updates under encryption";
+  EXPECT_EQ(momentum_of(shared, small, tables), 0);
+  shared.scheme.update = job::UpdateKind::kExchanged;
+  EXPECT_EQ(momentum_of(shared, large, small), 0.9);
+  shared.scheme.update = job::UpdateKind::kEncrypted;
+  EXPECT_EQ(momentum_of(shared, small, small), 0);
+  shared.training.momentum = 0.5;
+  EXPECT_EQ(momentum_of(shared, large, small), 0.5) << "what is said is done";
 }
 
 TEST(RowSplit, LeavesARowToTrainOn) {

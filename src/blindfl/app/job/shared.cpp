@@ -163,7 +163,7 @@ Entries entries_of(Training& training) {
            {.lowest = 0,
             .highest = 1,
             .below_highest = true,
-            .otherwise = "0.9; 0 if scheme.update is encrypted, where it takes three times as long"})
+            .otherwise = "0.9; 0 where updates are encrypted, or may be: with more than 32768 features at a party"})
       .add("weight_decay", training.weight_decay, "L2 penalty, as torch's SGD has it",
            {.lowest = 0, .highest = 1e3, .synonyms = {"l2", "regularisation", "regularization"}})
       .add("schedule", training.schedule, "changes of the learning rate, in order", {.synonyms = {"lr_schedule"}})

@@ -45,7 +45,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
       {"batch size", count_text(shared.training.batch)},
       {"epochs", count_text(expected.epochs)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
-      {"momentum", job::number_text(shared.training.momentum.value_or(0))},
+      {"momentum", job::number_text(momentum_of(shared, facts.mine, facts.theirs))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   all.push_back({"security", security_text(expected.schemes)});
