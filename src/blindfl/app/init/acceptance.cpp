@@ -13,13 +13,14 @@ job::Acceptance read_acceptance(const Arguments& arguments, Questions& questions
            "A's\nfeatures that are 0 or 1, one-hot ones too, exactly (SECURITY.md). Training does not start unless A "
            "accepts it.\n";
   }
-  const std::string answer =
-      arguments.has("accept") ? arguments.text("accept")
-                              : questions.ask("accept", "What A accepts: open_top, or nothing", std::string("nothing"));
-  const auto names = job::names_of(job::Acceptance{});
-  const auto known = std::ranges::find(names, std::string_view(answer), &job::Name<job::Acceptance>::name);
-  require<UsageError>(known != names.end(), "--accept must be open_top or nothing, not '", answer, "'");
-  return known->value;
+  const auto find = [](std::string_view answer) {
+    const auto names = job::names_of(job::Acceptance{});
+    const auto known = std::ranges::find(names, answer, &job::Name<job::Acceptance>::name);
+    require<UsageError>(known != names.end(), "--accept must be open_top or nothing, not '", answer, "'");
+    return known->value;
+  };
+  return find(questions.said_or_asked(arguments, "accept", "What A accepts: open_top, or nothing", "nothing",
+                                      [&](const std::string& answer) { (void)find(answer); }));
 }
 
 void tell_acceptance(job::Acceptance accepted, const std::filesystem::path& file, std::ostream& out) {
