@@ -50,6 +50,13 @@ TEST(ReportCurves, OfSeveralClassesTakeTheHighestProbability) {
       InvalidArgument);
 }
 
+TEST(ReportCurves, CountWeightsOfRowsWhereThereAreAny) {
+  run::RunReport report;
+  add_curves(model_of(ModelKind::kLr), {.predictions = {0.9, 0.2}, .labels = {1, 0}, .weights = {2.5, 1}, .columns = 1},
+             {}, report);
+  EXPECT_THAT(report.classes.counts, ElementsAre(1, 0, 0, 2.5));
+}
+
 TEST(ReportCurves, OfARegressionArePredictionsBesideWhatIsTrue) {
   for (const ModelKind kind : {ModelKind::kLinear, ModelKind::kPoisson}) {
     run::RunReport report;

@@ -104,7 +104,7 @@ run::ClassCounts counts_of(const Judged& judged, const std::vector<std::string>&
   for (std::size_t row = 0; row < judged.labels.size(); ++row) {
     const auto actual = static_cast<std::size_t>(std::lround(judged.labels[row]));
     require<InvalidArgument>(actual < classes, "a label is none of the ", classes, " classes");
-    ++counts.counts[actual * classes + predicted_class(judged, row)];
+    counts.counts[actual * classes + predicted_class(judged, row)] += judged.weights.empty() ? 1 : judged.weights[row];
   }
   return counts;
 }
