@@ -2,6 +2,7 @@
 
 import gzip
 import re
+import subprocess
 
 import program
 from program import ProgramTest, Table
@@ -93,10 +94,25 @@ class Scoring(ProgramTest):
                 pair = self.small_pair(job({"kind": "lr"}, mode, training={"epochs": 1}), all_of_them=False)
                 pair.both("train")
                 self.check_finished(pair)
-                scored = self.predict(pair).decode().splitlines()
+                again = self.predict(pair)
+                self.assertEqual(again, (pair.b / "run/test_scores.csv").read_bytes(), "the order of the test is kept")
+                self.assertEqual(self.predict(pair, "again.csv"), again)
+                scored = again.decode().splitlines()
                 self.assertEqual(len(scored) - 1, 36 if mode == "union" else 32)
                 of_b = {line.split(",")[0] for line in (pair.b / "test.csv").read_text().splitlines()[1:]}
                 self.assertLessEqual({line.split(",")[0] for line in scored[1:]}, of_b)
+
+    def test_a_counts_scorings_and_stops(self):
+        pair = self.small_pair(job({"kind": "lr"}, "intersection", training={"epochs": 1}))
+        pair.both("train")
+        a = pair.both("evaluate")[0]
+        self.assertIn("scoring 2 of this file with this model, of 16 (private.limits.scorings)", a.printed())
+        refused = program.Process("predict", pair.a, ["--set", "private.limits.scorings=2"])
+        self.assertEqual(refused.end(), 1)
+        self.assertIn("has been scored 2 times with this model, and private.limits.scorings is 2", refused.complaint())
+        inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.a / "run")], capture_output=True,
+                                   text=True, check=True)
+        self.assertRegex(inspected.stdout, r"scored +2 times by model \w+-\d+: the file with SHA-256 [0-9a-f]{16}")
 
     def test_compressed_files(self):
         pair = self.small_pair(job({"kind": "lr"}))

@@ -86,6 +86,12 @@ class EncryptedTables {
     take_step(pair_.at(Party::kA), gradients_.first, kRate / kBatch);
     take_step(pair_.at(Party::kB), gradients_.second, kRate / kBatch);
   }
+  /// The pass, so that its step has room for another.
+  void discard() {
+    for (const Party party : {Party::kA, Party::kB}) {
+      for (const Party holder : {Party::kA, Party::kB}) table(party, holder).weight()->update->discard();
+    }
+  }
   void run_steps(int count) {
     for (int i = 0; i < count; ++i) {
       run_passes();
@@ -142,8 +148,9 @@ class EncryptedTables {
     const EncryptedUpdateParams params = update(holder);
     const ReplyLayout layout = params.reply(kBatch);
     const SecretKey& key = key_of(peer_of(holder));
-    // 2^40 for each value that is opened in a run.
-    const std::size_t opened_in_a_run = spec_.sgd.steps * kBatch * kDimension * params.parts();
+    // 2^40 for each value that is opened in a run of twice as many passes as steps, and as many for each of the eight
+    // products of a layer with two fields.
+    const std::size_t opened_in_a_run = 2 * spec_.sgd.steps * kBatch * kDimension * params.parts() * 8;
     const BigInt margin = BigInt(static_cast<std::int64_t>(opened_in_a_run)) * BigInt::power_of_two(40);
     std::vector<MaskedView> views;
     for (std::size_t part = 0; part < params.parts(); ++part) {
@@ -156,10 +163,10 @@ class EncryptedTables {
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, key, in, pool);
-      const CryptoTensor* sources[] = {&update.sum(), &update.window(false), &update.window(true)};
+      const std::vector<const CryptoTensor*> sources{&update.sum(), &update.window(false), &update.window(true)};
       for (std::size_t part = 0; part < views.size(); ++part) {
         const IntMatrix& x = (holder == Party::kA ? x_a_ : x_b_)[0];
-        const Integers rows = plain_product(x, TensorLab(key).decrypt(*sources[part]), kDimension);
+        const Integers rows = plain_product(x, TensorLab(key).decrypt(*sources.at(part)), kDimension);
         const auto begin = opened.begin() + static_cast<std::ptrdiff_t>(part * rows.size());
         views[part].seen.insert(views[part].seen.end(), begin, begin + static_cast<std::ptrdiff_t>(rows.size()));
         views[part].secret.insert(views[part].secret.end(), rows.begin(), rows.end());
@@ -336,6 +343,7 @@ TEST(EncryptedTableContract, WhatTheHolderReceivesIsTheOwnersShareAndNotTheDeriv
 TEST(EncryptedTableContract, TheSameDerivativeTwiceIsOtherCiphertextsEachTime) {
   EncryptedTables tables;
   tables.run_passes();
+  tables.discard();
   tables.backward();
   for (const Party holder : {Party::kA, Party::kB}) {
     const SecretKey& key = tables.key_of(peer_of(holder));

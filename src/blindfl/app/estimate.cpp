@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "blindfl/app/job_layers.h"
 #include "blindfl/base/error.h"
@@ -124,11 +125,12 @@ std::vector<job::ModelKind> one_hot_kinds(const job::Model& model) {
 
 }  // namespace
 
-std::optional<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                                              std::size_t rows, const protocol::Link& link, const MachineSpeed& speed) {
+std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                                            std::size_t rows, const protocol::Link& link, const MachineSpeed& speed) {
   // Times may be off by half.
   constexpr double kClearly = 1.5;
-  if (!job::has_embeddings(shared.model.kind)) return std::nullopt;
+  std::vector<OneHotEstimate> cheaper;
+  if (!job::has_embeddings(shared.model.kind)) return cheaper;
   const JobEstimate embedded = estimate(shared, a, b, rows, link, speed);
   for (const job::ModelKind kind : one_hot_kinds(shared.model)) {
     OneHotEstimate other{.kind = kind};
@@ -140,9 +142,9 @@ std::optional<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const P
       continue;
     }
     const bool less_time = other.estimate.seconds * kClearly < embedded.seconds;
-    if (less_time && other.estimate.per_step.bytes() < embedded.per_step.bytes()) return other;
+    if (less_time && other.estimate.per_step.bytes() < embedded.per_step.bytes()) cheaper.push_back(std::move(other));
   }
-  return std::nullopt;
+  return cheaper;
 }
 
 JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows,

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,14 +65,14 @@ struct OneHotEstimate {
   JobEstimate estimate{};
 };
 
-/// For a job with embeddings: what one-hot columns would take, if that is clearly less, time and traffic both. Of the
-/// models that take them the one with hidden layers, or else the linear one. Nothing for other jobs, where it is not
-/// less, and where one-hot columns are not possible.
-[[nodiscard]] std::optional<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a,
-                                                            const PartyShape& b, std::size_t rows,
-                                                            const protocol::Link& link, const MachineSpeed& speed = {});
-/// That in one line, for a screen.
-[[nodiscard]] std::string one_hot_text(const JobEstimate& estimate, const OneHotEstimate& one_hot);
+/// For a job with embeddings: what one-hot columns would take, with hidden layers (mlp) and without (lr or mlr), where
+/// that is clearly less, time and traffic both. Empty for other jobs, where it is not less, and where one-hot columns
+/// are not possible.
+[[nodiscard]] std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a,
+                                                          const PartyShape& b, std::size_t rows,
+                                                          const protocol::Link& link, const MachineSpeed& speed = {});
+/// That in one line, for a screen; empty if there is none.
+[[nodiscard]] std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEstimate>& one_hot);
 
 /// "lattice 128 bits; paillier 112 bits (NIST: until 2030)".
 [[nodiscard]] std::string security_text(const std::vector<UsedScheme>& schemes);

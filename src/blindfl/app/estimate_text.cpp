@@ -108,13 +108,18 @@ std::string estimate_text(const JobEstimate& estimate) {
   return out.str();
 }
 
-std::string one_hot_text(const JobEstimate& estimate, const OneHotEstimate& one_hot) {
+std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEstimate>& one_hot) {
+  if (one_hot.empty()) return "";
   const auto cost = [](const JobEstimate& job) {
     return size_text(job.bytes_to_a + job.bytes_to_b) + " and " + seconds_text(job.seconds);
   };
-  return "One-hot columns (one_hot: true, model.kind: " + job::Value<job::ModelKind>::write(one_hot.kind) +
-         ") would take about " + cost(one_hot.estimate) + " in place of " + cost(estimate) +
-         ", often for the same quality.\n";
+  std::string others;
+  for (const OneHotEstimate& each : one_hot) {
+    const std::string kind = job::Value<job::ModelKind>::write(each.kind);
+    protocol::append(others, " or ", cost(each.estimate) + " (model.kind: " + kind + ")");
+  }
+  return "One-hot columns (one_hot: true) would take about " + others + " in place of " + cost(estimate) +
+         "; with few categories they are often as good.\n";
 }
 
 }  // namespace blindfl::app

@@ -8,6 +8,7 @@
 
 #include "blindfl/app/commands.h"
 #include "blindfl/app/interruption.h"
+#include "blindfl/app/job_options.h"
 #include "blindfl/app/link_options.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/random.h"
@@ -148,7 +149,8 @@ void measure(net::Channel& channel, const net::GrpcOptions& options, double seco
 }
 
 void run_ping(const Arguments& arguments, std::ostream& out) {
-  const net::GrpcOptions options = read_link_options(arguments);
+  net::GrpcOptions options = read_link_options(arguments);
+  options.on_notice = [&out](const net::LinkNotice& notice) { print_notice(notice, /*debug=*/false, out); };
   const auto seconds = static_cast<double>(arguments.integer("seconds", 1, 60));
   if (!options.tls) {
     out << "WARNING: no TLS. Anybody on the way can read and change what is sent, and nobody knows who the peer is.\n";

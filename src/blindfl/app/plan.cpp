@@ -91,8 +91,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   }
   const JobEstimate expected = estimate(job.shared, facts.a, facts.b, facts.rows, link, speed);
   out << estimate_text(expected);
-  const auto one_hot = cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed);
-  if (one_hot) out << one_hot_text(expected, *one_hot);
+  out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
   if (job.own.party == job::PartyName::kA) {
     const bool accepted = job.own.accept == job::Acceptance::kOpenTop;
     out << "Open top: B could recover features of A that are 0 or 1 exactly; "

@@ -94,7 +94,10 @@ void print_audit(std::ostream& out, const LedgerFile& ledger) {
 }
 
 void print_comparison(std::ostream& out, const LedgerComparison& comparison) {
-  if (!comparison.strangers.empty()) out << "These do not belong together: " << comparison.strangers << ".\n";
+  if (!comparison.strangers.empty()) {
+    out << "These do not belong together: " << comparison.strangers << ".\n";
+    return;
+  }
   out << direction_lines(comparison.first_to_second) << direction_lines(comparison.second_to_first);
   if (comparison.same()) {
     out << "The ledgers agree: each party received what the other sent, and nothing else.\n";

@@ -79,9 +79,9 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",
        "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, weight_seed"},
       {kParty, "  party: b\n  <<: {a: 1}\n",
-       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, limits, resources, run"},
       {kParty, "  party: b\n  \"\\e[2J\": 1\n",
-       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, limits, resources, run"},
   });
 }
 
@@ -287,10 +287,10 @@ TEST(BadJob, HasASchemeThatContradictsItself) {
       {kShared, "  scheme: {security: 256}\n  alignment:\n",
        "4:22: shared.scheme.security must be one of 112, 128, not '256'"},
       {kShared, "  scheme: {security: 128, features_a: paillier}\n  alignment:\n",
-       "4:12: shared.scheme.features_a: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "4:27: shared.scheme.features_a: paillier has keys of 2048 bits, that is 112 bits of security, and "
        "shared.scheme.security asks for 128; say paillier-3072"},
       {kShared, "  scheme: {security: 128, default: paillier}\n  alignment:\n",
-       "4:12: shared.scheme.default: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "4:27: shared.scheme.default: paillier has keys of 2048 bits, that is 112 bits of security, and "
        "shared.scheme.security asks for 128; say paillier-3072"},
       {kShared, "  scheme: {update: encrypted, allowed: [lattice]}\n  alignment:\n",
        "4:12: shared.scheme.update: updates under encryption need paillier in shared.scheme.allowed"},

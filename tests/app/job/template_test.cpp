@@ -93,8 +93,10 @@ Job unusual_job() {
                   .peer = "a.crt",
                   .peer_fingerprint = std::string(64, 'a'),
                   .patience = 1,
+                  .patience_silent = 9,
                   .keepalive = 2,
                   .window = 3};
+  job.own.limits = {.scorings = 1, .peer_ids = 2, .peer_ratio = 0.5, .peer_features = 3, .peer_categories = 4};
   job.own.resources = {.threads = 3, .memory = 1.5};
   job.own.run = {.folder = "elsewhere",
                  .keep = 1,

@@ -117,13 +117,13 @@ PreparedRows rows_of(const std::vector<std::string>& ids) {
 std::string align_as_they_are(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b) {
   const he::PlainScheme scheme;
   blindfl::testing::TwoParties parties(scheme);
-  job::Shared shared;
-  shared.alignment.mode = job::AlignmentMode::kAligned;
+  job::Job job;
+  job.shared.alignment.mode = job::AlignmentMode::kAligned;
   const auto at = [&](const std::vector<std::string>& ids) {
-    return [&shared, &ids](protocol::Session& session) {
+    return [&job, &ids](protocol::Session& session) {
       std::ostringstream out;
       try {
-        EXPECT_EQ(align_rows(session, shared, rows_of(ids), "training rows", out).size(), 3U);
+        EXPECT_EQ(align_rows(session, job, rows_of(ids), "training rows", out).size(), 3U);
       } catch (const DataError& error) {
         return std::string(error.what());
       }
@@ -151,10 +151,10 @@ TEST(AlignedIds, HaveAnotherDigestInEachSession) {
   const auto digest = [] {
     const he::PlainScheme scheme;
     blindfl::testing::TwoParties parties(scheme);
-    job::Shared shared;
+    const job::Job job;
     (void)parties.run([&](protocol::Session& session) {
       std::ostringstream out;
-      return align_rows(session, shared, rows_of({"x", "y", "z"}), "training rows", out).size();
+      return align_rows(session, job, rows_of({"x", "y", "z"}), "training rows", out).size();
     });
     for (const net::RecordedMessage& message : parties.recording(Party::kA).messages()) {
       if (message.message.step == net::Step::kAlignedOrder) return message.payload;

@@ -96,8 +96,8 @@ inline std::vector<ExactTile> read_reply(const Params& params, const LatticePlan
   return tiles;
 }
 
-/// The noise of results under a secret key: `first` are fractions of the product of the primes that `c1` is given
-/// modulo. In units of 2^-128, exact but for what a double holds.
+/// What is left of a tile's results under a secret key without the values that are expected: noise, in units of 2^-128
+/// of the product of the primes that `c1` is given modulo, exact but for what a double holds.
 inline std::vector<double> noise_of(const Params& params, const Kernels& kernels, const SecretKey& key,
                                     const Tiling& tiling, const ExactTile& tile, const ShareMatrix& expected) {
   const std::size_t n = params.degree();

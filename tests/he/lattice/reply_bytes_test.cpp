@@ -71,7 +71,7 @@ class Exchange {
   }
   Reply of_nothing() { return reply(IntMatrix::dense(plan_->spec().rows, m_.rows(), zeros(), 0, kBound)); }
 
-  /// A product modulo one prime, of two transformed polynomials, as signed coefficients.
+  /// A transformed polynomial modulo one prime, as signed coefficients.
   std::vector<std::int64_t> coefficients(Residues transformed, std::size_t modulus) const {
     const Modulus& m = params_->moduli()[modulus];
     kernels_.inverse(transformed.data(), m, m.last_stage());
@@ -258,7 +258,7 @@ TEST(ReplyBytes, AreNotBareMultiplesOfThePublicKey) {
 }
 
 /// Centred binomial of 42 coins: never beyond 21, a mean of 0 and a variance of 10.5, within what 8192 of them allow
-/// (6.5 deviations). `rounding` is what else may have been added to each, unevenly: 0 or 1.
+/// (6.5 standard deviations).
 void expect_errors(const std::vector<std::int64_t>& errors, const std::string& what) {
   double sum = 0;
   double squares = 0;

@@ -47,14 +47,15 @@ std::string one_hot_hint(std::span<const PartyDraft> drafts, const job::Shared& 
   try {
     const protocol::Link link = job_link(shared.scheme);
     const auto one_hot = cheaper_one_hot(shared, a, b, rows, link);
-    if (!one_hot) return "";
+    if (one_hot.empty()) return "";
+    const OneHotEstimate& nearest = one_hot.front();
     const JobEstimate embedded = estimate(shared, a, b, rows, link);
-    const std::string kind = job::Value<job::ModelKind>::write(one_hot->kind);
-    return "Embeddings will take about " + times(embedded.seconds, one_hot->estimate.seconds) + " the time and " +
+    const std::string kind = job::Value<job::ModelKind>::write(nearest.kind);
+    return "Embeddings will take about " + times(embedded.seconds, nearest.estimate.seconds) + " the time and " +
            times(static_cast<double>(embedded.per_step.bytes()),
-                 static_cast<double>(one_hot->estimate.per_step.bytes())) +
+                 static_cast<double>(nearest.estimate.per_step.bytes())) +
            " the traffic of one-hot columns (--model " + kind +
-           "), often for the same quality; `blindfl plan` has the figures.\n";
+           "), which are often as good with few categories; `blindfl plan` has the figures.\n";
   } catch (const Error&) {  // what is wrong with the job is said where it is checked
     return "";
   }

@@ -193,6 +193,10 @@ Entries entries_of(Link& link) {
            {.otherwise = "not compared", .synonyms = {"fingerprint"}})
       .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
            {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})
+      .add("patience_silent", link.patience_silent,
+           "how long a peer that is there may send nothing while this party waits for it. Longer than the peer ever "
+           "computes without sending: minutes, for the largest tables",
+           {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"silence", "silent"}})
       .add("keepalive", link.keepalive, "a link that is silent for so long is asked whether it still is one",
            {.lowest = 1, .highest = 3600, .unit = "seconds"})
       .add("window", link.window, "bytes that may be under way each way, and are kept to be sent again after a cut",
@@ -200,6 +204,28 @@ Entries entries_of(Link& link) {
       .add("plaintext", link.plaintext,
            "no TLS: anybody on the way can read and change everything. Only inside a link that is protected",
            {.synonyms = {"insecure", "no_tls"}});
+}
+
+Entries entries_of(Limits& limits) {
+  return Entries()
+      .add("scorings", limits.scorings,
+           "at A: how often one file may be scored with one model, the test at the end of training included. Each time "
+           "B could ask for something else; `blindfl inspect` shows the count",
+           {.lowest = 1, .highest = 1e9, .synonyms = {"predictions"}})
+      .add("peer_ids", limits.peer_ids,
+           "ids that the peer may have, where rows are aligned by ids: each costs this party computing, and tells the "
+           "peer whether this party has it too",
+           {.lowest = 1, .highest = 67108864})
+      .add("peer_ratio", limits.peer_ratio,
+           "the peer's ids for each of this party's, of which at least 1000 are counted: a peer with far more may be "
+           "guessing",
+           {.lowest = 0, .highest = 1e9, .above_lowest = true, .synonyms = {"ratio"}})
+      .add("peer_features", limits.peer_features,
+           "numeric features that the peer may have: this party keeps a share of the weights of each",
+           {.lowest = 1, .highest = 4294967295.0})
+      .add("peer_categories", limits.peer_categories,
+           "categories of all the peer's fields together: this party keeps a share of the embedding of each",
+           {.lowest = 1, .highest = 4294967295.0});
 }
 
 Entries entries_of(Resources& resources) {
@@ -236,6 +262,7 @@ Entries entries_of(Own& own) {
       .add("data", own.data, "this party's rows")
       .add("top", own.top, "B's own layers, after the source layers; only B has this section")
       .add("link", own.link, "the way to the peer", {.synonyms = {"network", "net"}})
+      .add("limits", own.limits, "what this party lets its peer ask of it, checked before any work is done")
       .add("resources", own.resources, "what this machine gives")
       .add("run", own.run, "where things go", {.synonyms = {"output"}});
 }

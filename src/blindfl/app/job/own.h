@@ -137,12 +137,24 @@ struct Link {
   std::optional<std::filesystem::path> key{};
   std::optional<std::filesystem::path> peer{};
   std::optional<std::string> peer_fingerprint{};
-  std::size_t patience = 300;  ///< seconds
-  std::size_t keepalive = 5;   ///< seconds
-  std::size_t window = 16;     ///< MiB
+  std::size_t patience = 300;          ///< seconds
+  std::size_t patience_silent = 1800;  ///< seconds
+  std::size_t keepalive = 5;           ///< seconds
+  std::size_t window = 16;             ///< MiB
   bool plaintext = false;
 
   bool operator==(const Link&) const = default;
+};
+
+/// What this party lets its peer ask of it. Defaults are far above what honest work needs, and below what would harm.
+struct Limits {
+  std::size_t scorings = 16;
+  std::size_t peer_ids = 10'000'000;
+  double peer_ratio = 100;
+  std::size_t peer_features = 10'000'000;
+  std::size_t peer_categories = 10'000'000;
+
+  bool operator==(const Limits&) const = default;
 };
 
 struct Resources {
@@ -169,6 +181,7 @@ struct Own {
   Data data{};
   Top top{};
   Link link{};
+  Limits limits{};
   Resources resources{};
   Run run{};
 
@@ -183,6 +196,7 @@ struct Own {
 [[nodiscard]] Entries entries_of(Data& data);
 [[nodiscard]] Entries entries_of(Top& top);
 [[nodiscard]] Entries entries_of(Link& link);
+[[nodiscard]] Entries entries_of(Limits& limits);
 [[nodiscard]] Entries entries_of(Resources& resources);
 [[nodiscard]] Entries entries_of(Run& run);
 [[nodiscard]] Entries entries_of(Own& own);

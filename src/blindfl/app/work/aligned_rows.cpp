@@ -7,6 +7,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "blindfl/app/peer_limits.h"
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
@@ -144,9 +145,9 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
   }
 }
 
-protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,
+protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
                                const std::string& what, std::ostream& out) {
-  if (shared.alignment.mode == job::AlignmentMode::kAligned) {
+  if (job.shared.alignment.mode == job::AlignmentMode::kAligned) {
     session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
                                                           std::uint64_t{rows.rows->rows()}));
     session.settle();
@@ -156,8 +157,9 @@ protocol::Alignment align_rows(protocol::Session& session, const job::Shared& sh
   out << "aligning the " << what << ": " << rows.ids.size() << " ids here\n" << std::flush;
   Tenths tenths(out, "aligning the " + what);
   protocol::AlignmentOptions options;
-  options.kind = kind_of(shared.alignment.mode);
+  options.kind = kind_of(job.shared.alignment.mode);
   options.observer = [&](const protocol::AlignmentProgress& p) { tenths.show(p.done, p.total); };
+  options.check_peer_ids = [&](std::uint64_t theirs) { check_peer_ids(job.own.limits, rows.ids.size(), theirs); };
   protocol::Alignment alignment = protocol::align(session, rows.ids, options);
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,

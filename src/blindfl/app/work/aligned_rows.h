@@ -46,9 +46,10 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
 /// that are said to be aligned are compared by a digest of their ids, if both parties have any.
 /// Reveals, of aligned rows with ids: that digest, which is of this session. Whoever can guess all ids can try it out.
 /// Throws DataError if the parties have nothing in common, an id occurs twice, or the rows are said to be aligned and
-/// their ids are not the same in the same order; ConfigError if there are not as many of them at both.
-[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared,
-                                             const PreparedRows& rows, const std::string& what, std::ostream& out);
+/// their ids are not the same in the same order; ConfigError if there are not as many of them at both, or,
+/// before anything is computed, if the peer has more ids than the job's limits allow.
+[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
+                                             const std::string& what, std::ostream& out);
 
 void write_alignment(const protocol::Alignment& alignment, ByteSink& out);
 /// Throws DataError if it is not an alignment of a file with `rows` rows.

@@ -5,6 +5,7 @@
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/work/run_files.h"
+#include "blindfl/app/work/scoring_counts.h"
 #include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
@@ -36,6 +37,10 @@ void print_checkpoints(const fs::path& folder, std::ostream& out) {
   std::size_t count = 0;
   for (const auto& entry : fs::directory_iterator(folder / "checkpoints")) count += entry.path().extension() == ".ckpt";
   line(out, "checkpoints") << count << "\n";
+  const fs::path aside = folder / "checkpoints" / "superseded";
+  if (!fs::is_directory(aside)) return;
+  const auto superseded = std::distance(fs::directory_iterator(aside), fs::directory_iterator());
+  line(out, "superseded") << superseded << ", in checkpoints/superseded\n";
 }
 
 void print_shape(std::ostream& out, std::string_view name, const PartyShape& shape) {
@@ -68,6 +73,11 @@ void print_model(const fs::path& folder, std::ostream& out) {
       estimate(facts.shared, facts.shape_a, facts.shape_b, facts.rows, job_link(facts.shared.scheme));
   for (const LayerEstimate& layer : layers.layers) line(out, "layer") << layer.name << ": " << layer.words << "\n";
   line(out, "digest") << to_hex(MarkedFile::of(folder / "model.bin", 0).digest) << " of model.bin\n";
+  for (const ScoringCount& scored : read_scorings(folder, facts.owner())) {
+    constexpr std::size_t kShown = 8;
+    line(out, "scored") << scored.count << (scored.count == 1 ? " time" : " times") << " by model " << scored.model
+                        << ": the file with SHA-256 " << to_hex(ByteView(scored.digest).first(kShown)) << "...\n";
+  }
   if (fs::exists(folder / "keys.bin")) line(out, "keys") << "keys.bin: what the peer holds encrypted needs it\n";
 }
 

@@ -8,9 +8,11 @@
 #include "blindfl/app/open_top.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/app/work/job_session.h"
+#include "blindfl/app/work/kept_alignments.h"
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/scoring_counts.h"
 #include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
@@ -65,6 +67,9 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     out_ << class_words(job.shared.model, preparation.classes()) << "\n";
   }
   out_ << std::flush;
+  const auto file = MarkedFile::of(path, rows.rows->rows());
+  const std::uint64_t most = job_.own.limits.scorings;
+  if (!is_b) check_scorings(folder, facts.owner(), facts.name(), file.digest, most);
 
   JobSession connection(job,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
@@ -73,11 +78,16 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
                          .keys = load_keys(folder)},
                         out_);
   protocol::Session& session = connection.session();
-  const AlignedRows aligned(*rows.rows, align_rows(session, job.shared, rows, "rows to score", out_));
+  const KeptAlignments kept(folder, facts.owner(), facts.name());
+  const AlignedRows aligned(*rows.rows, align_scored(session, job, rows, file, kept, out_));
   const JobLayers layers = job_layers(job.shared, facts.shape_a, facts.shape_b, facts.rows);
   JobModel model = make_model(session, job.shared.model, layers);
   const protocol::MaskKey masks = load_model(folder, model);
   const protocol::RepeatableScoring repeatable(session, masks);
+  if (!is_b) {
+    const std::uint64_t count = count_scoring(folder, facts.owner(), facts.name(), file.digest, most);
+    out_ << "scoring " << count << " of this file with this model, of " << most << " (private.limits.scorings)\n";
+  }
   const torch::Tensor scores = train::score(model.forward, aligned, job.shared.training.batch);
   connection.finish();
 

@@ -9,11 +9,16 @@
 #include <iostream>
 #include <ostream>
 
+#include "blindfl/app/job/kept_job.h"
 #include "blindfl/app/open_top.h"
+#include "blindfl/app/peer_limits.h"
 #include "blindfl/app/run.h"
 #include "blindfl/app/work/folder_start.h"
+#include "blindfl/app/work/kept_alignments.h"
 #include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/scoring_counts.h"
 #include "blindfl/app/work/training_report.h"
+#include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
@@ -59,8 +64,13 @@ std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& row
 
 }  // namespace
 
-TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out)
-    : job_(job), start_(start), out_(out), party_(party_of(job.own.party)) {
+TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume)
+    : job_(job),
+      start_(start),
+      resume_(std::move(resume)),
+      epochs_(resume_.epochs.value_or(job.shared.training.epochs)),
+      out_(out),
+      party_(party_of(job.own.party)) {
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
 }
 
@@ -84,15 +94,23 @@ void TrainingRun::run() {
     train();
     if (!stopped_) finish();
     connection_->finish();
-  } catch (const std::exception&) {
+  } catch (const std::exception& error) {
     const bool asked = connection_ && connection_->interrupted();
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
     require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
+    const bool lost = dynamic_cast<const TransportError*>(&error) != nullptr;
+    if (lost && folder_ && log_ && !folder_->checkpoints().empty()) fail<TransportError>(error.what(), way_on());
     throw;
   }
   require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
                  "; continue with `blindfl resume` at both parties");
+}
+
+std::string TrainingRun::way_on() const {
+  const std::string more = resume_.epochs ? " --epochs " + std::to_string(epochs_) : std::string();
+  return ". Nothing is lost up to step " + std::to_string(folder_->checkpoints().front().step) + ": `blindfl resume" +
+         more + "` at both parties continues there";
 }
 
 void TrainingRun::open_folder() {
@@ -114,7 +132,13 @@ void TrainingRun::open_folder() {
   }
   summary_ = run::read_summary(path);
   folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
+  require_same_options(path, job_);
   keys_ = load_keys(path);
+  require<ConfigError>(!resume_.epochs || *resume_.epochs <= job_.shared.training.epochs || !keys_,
+                       "--epochs: this run updates weights under encryption, in sums with room for the ",
+                       job_.shared.training.epochs,
+                       " epochs that were planned and no more; start a new run with more epochs, or with "
+                       "shared.scheme.update: exchanged");
 }
 
 void TrainingRun::read_files() {
@@ -175,7 +199,7 @@ void TrainingRun::meet_peer() {
       if (mine.steps.size() < RunOffer::kMostSteps) mine.steps.push_back(saved.step);
     }
   }
-  resumed_ = common_step(mine, exchange_offers(connection_->session(), mine));
+  agree_on_start(mine, exchange_offers(connection_->session(), mine));
   if (resumed_ || !folder_) return;
   // Nothing was trained yet: both begin anew.
   if (options.ledger) {
@@ -184,6 +208,17 @@ void TrainingRun::meet_peer() {
   }
   folder_.reset();
   remove_run(job_.own.run.folder);
+}
+
+void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
+  protocol::Session& session = connection_->session();
+  session.agree("how far the run goes",
+                protocol::Settings().add("resume --epochs, or shared.training.epochs,", std::uint64_t{epochs_}));
+  session.settle();
+  resumed_ = common_step(mine, theirs);
+  require<ConfigError>(resumed_ || !resume_.epochs,
+                       "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
+  if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
 }
 
 void TrainingRun::begin_folder() {
@@ -199,6 +234,7 @@ void TrainingRun::begin_folder() {
     fs::rename(*early_ledger_, folder_->new_ledger_path());
     early_ledger_.reset();
   }
+  write_text_atomically(folder_->path() / "job.yaml", job::kept_text(job_), Readers::kOwner);
   save_preparation(folder_->path(), *preparation_);
 }
 
@@ -207,14 +243,13 @@ void TrainingRun::take_rows() {
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
   const auto train = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
-  std::optional<MarkedFile> test;
-  if (test_rows_) test = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
   if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), train, test);
+    alignment_ = load_alignment(folder_->path(), train, test_file_);
   } else {
-    alignment_.train = align_rows(session, job_.shared, train_rows_, "training rows", out_);
-    if (test_rows_) alignment_.test = align_rows(session, job_.shared, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_, train, test);
+    alignment_.train = align_rows(session, job_, train_rows_, "training rows", out_);
+    if (test_rows_) alignment_.test = align_rows(session, job_, *test_rows_, "test rows", out_);
+    save_alignment(folder_->path(), alignment_, train, test_file_);
   }
 }
 
@@ -222,6 +257,7 @@ void TrainingRun::make_parts() {
   protocol::Session& session = connection_->session();
   const PartyShape& mine = preparation_->shape();
   theirs_ = exchange_shapes(session, mine);
+  check_peer_shape(job_.own.limits, theirs_);
   out_ << "the peer has " << words_of(theirs_) << "\n";
   const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
@@ -241,19 +277,35 @@ void TrainingRun::make_parts() {
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
-  trainer_ = std::make_unique<train::Trainer>(
-      *model_.module, model_.forward, job_loss(model_, weighting_.by_class), *training_,
-      train::TrainOptions{
-          .epochs = training.epochs, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed});
+  train::TrainOptions options{
+      .epochs = epochs_, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed};
+  // Layers stay as they were planned, whatever the run is prolonged to.
+  if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
+  if (epochs_ > 2 * training.epochs) {
+    out_ << "this run was planned for " << training.epochs << " epochs: with " << epochs_
+         << " it opens more values than its hiding was planned for, and each doubling costs one bit of it\n";
+  }
+  trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, job_loss(model_, weighting_.by_class),
+                                              *training_, options);
+}
+
+void TrainingRun::check_progress() const {
+  require<ConfigError>(*resumed_ <= trainer_->steps(), "the run is at step ", *resumed_, ", after ",
+                       *resumed_ / trainer_->steps_per_epoch(), " whole epochs, and ", epochs_, " epochs are ",
+                       trainer_->steps(),
+                       " steps: say how far it goes with `blindfl resume --epochs N` at both parties");
 }
 
 void TrainingRun::load_or_begin() {
   if (resumed_) {
+    check_progress();
     state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
+    require<ConfigError>(!resume_.epochs || !state_.enough, "--epochs: early stopping ended this run after step ",
+                         state_.step, ", and would again; start a new run with another shared.training.early_stopping");
     trainer_->go_on_after(state_.step);
     sent_before_ = state_.sent;
     received_before_ = state_.received;
-    remove_checkpoints_after(*folder_, state_.step);
+    supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
     out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
@@ -356,7 +408,7 @@ void TrainingRun::checkpoint() {
   }
   save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
   // The peer may be one checkpoint behind: what it needs then stays as well.
-  remove_checkpoints(*folder_, std::max<std::size_t>(2, job_.own.run.keep), {state_.best_step, best_before_});
+  remove_checkpoints(*folder_, kept_checkpoints(), {state_.best_step, best_before_});
   best_before_ = state_.best_step;
 }
 
@@ -367,13 +419,14 @@ void TrainingRun::finish() {
   }
   const ModelFacts facts = this->facts();
   const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
+  save_preparation(folder_->model_path(), *preparation_);
+  save_keys(folder_->model_path(), connection_->session());
+  keep_test(facts);
   std::optional<Judged> judged;
   {
     const protocol::RepeatableScoring scope(connection_->session(), masks);
     judged = score_test();
   }
-  save_preparation(folder_->model_path(), *preparation_);
-  save_keys(folder_->model_path(), connection_->session());
   save_model(folder_->model_path(), facts, masks, model_);
   // Nobody leaves before both have their pieces.
   (void)exchange_words(connection_->session(), state_.step, {});
@@ -381,6 +434,20 @@ void TrainingRun::finish() {
   write_report(judged);
   out_ << "model: " << folder_->model_path().string() << "\nreport: " << folder_->report_path().string() << "\n"
        << std::flush;
+}
+
+// Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
+void TrainingRun::keep_test(const ModelFacts& facts) const {
+  if (!test_file_) return;
+  const job::AlignmentMode mode = job_.shared.alignment.mode;
+  if (mode != job::AlignmentMode::kAligned) {
+    const KeptAlignments kept(folder_->model_path(), facts.owner(), facts.name());
+    kept.keep(*test_file_, mode, alignment_id("test of run " + facts.run), *alignment_.test);
+  }
+  if (!is_b()) {
+    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(), test_file_->digest,
+                        job_.own.limits.scorings);
+  }
 }
 
 ModelFacts TrainingRun::facts() const {
@@ -421,7 +488,9 @@ void TrainingRun::write_summary(run::RunState state) {
 }
 
 void TrainingRun::write_report(const std::optional<Judged>& judged) {
-  run::RunReport report = training_report({.job = job_,
+  job::Job effective = job_;
+  effective.shared.training.epochs = epochs_;
+  run::RunReport report = training_report({.job = effective,
                                            .party = party_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "blindfl/app/resume_handshake.h"
+#include "blindfl/app/resume_options.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/app/work/job_session.h"
 #include "blindfl/app/work/measures.h"
@@ -23,7 +25,7 @@ class TrainingRun {
   enum class Start { kNew, kResume };
 
   /// `out` must outlive this.
-  TrainingRun(const job::Job& job, Start start, std::ostream& out);
+  TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume = {});
   ~TrainingRun();
 
   /// Throws whatever goes wrong; the folder then says so, and holds what is needed to resume.
@@ -35,6 +37,9 @@ class TrainingRun {
   void tell_about_data();
   void ask_consent();
   void meet_peer();
+  void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
+  void check_progress() const;
+  [[nodiscard]] std::string way_on() const;
   void begin_folder();
   void take_rows();
   void make_parts();
@@ -45,14 +50,19 @@ class TrainingRun {
   void checkpoint();
   void count_traffic();
   void finish();
+  void keep_test(const ModelFacts& facts) const;
   [[nodiscard]] std::optional<Judged> score_test();
   [[nodiscard]] ModelFacts facts() const;
   void write_report(const std::optional<Judged>& judged);
   void write_summary(run::RunState state);
   [[nodiscard]] bool is_b() const { return party_ == Party::kB; }
+  /// The peer may be one checkpoint behind: it needs the one before the last.
+  [[nodiscard]] std::size_t kept_checkpoints() const { return std::max<std::size_t>(2, job_.own.run.keep); }
 
   job::Job job_;
   Start start_;
+  ResumeOptions resume_;
+  std::size_t epochs_;  ///< that this run goes to; layers are planned for those of the job
   std::ostream& out_;
   Party party_;
   std::optional<run::RunFolder> folder_;
@@ -60,6 +70,7 @@ class TrainingRun {
   std::optional<Preparation> preparation_;
   PreparedRows train_rows_;
   std::optional<PreparedRows> test_rows_;
+  std::optional<MarkedFile> test_file_;
   SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;
   std::unique_ptr<JobSession> connection_;

@@ -1,9 +1,12 @@
 #include "blindfl/app/work/work_runs.h"
 
-#include <filesystem>
-#include <optional>
-#include <ostream>
+#include <unistd.h>
 
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "blindfl/app/init/questions.h"
 #include "blindfl/app/job_options.h"
 #include "blindfl/app/work/align_run.h"
 #include "blindfl/app/work/inspection.h"
@@ -24,7 +27,16 @@ void run_train(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_resume(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out).run();
+  ResumeOptions resume;
+  if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
+  resume.go_back = arguments.has("go-back");
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    resume.confirm = [&out](const std::string& question) {
+      const std::string answer = init::Questions(&std::cin, out).ask("go-back", question, "no");
+      return answer == "yes" || answer == "y";
+    };
+  }
+  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out, std::move(resume)).run();
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
