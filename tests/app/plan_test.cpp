@@ -43,6 +43,9 @@ job::Shared shared_of(ModelKind kind) {
   job::Shared shared;
   shared.model.kind = kind;
   if (kind == ModelKind::kMlr) shared.model.classes = 5;
+  shared.training.epochs = 10;
+  shared.training.test_share = 0;
+  shared.training.momentum = 0;
   return shared;
 }
 
@@ -350,7 +353,7 @@ TEST_F(Plan, TellsWhatAJobTakes) {
   const Result result = call({"--features", "500000", "--nonzeros", "7", "--peer-features", "62", "--rows", "1280"});
   EXPECT_EQ(result.code, kDone) << result.err;
   EXPECT_THAT(result.out, HasSubstr("encrypted updates over paillier"));
-  EXPECT_THAT(result.out, HasSubstr("100: 10 epochs of 10\n"));
+  EXPECT_THAT(result.out, HasSubstr("1008: 112 epochs of 9\n"));
   EXPECT_THAT(result.out, HasSubstr("in all"));
 }
 

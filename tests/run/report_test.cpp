@@ -168,7 +168,7 @@ TEST(Report, PutsTrainingAndValidationLossIntoOnePlot) {
 TEST(Report, MarksTheBestEpochAndPutsTheTestThere) {
   RunReport report = report_of_b();
   report.curves = {{"validation", "auc", {{0, 0.5}, {10, 0.9}, {20, 0.8}}}, {"test", "auc", {{20, 0.9}}}};
-  report.best = BestEpoch{.epoch = 1, .step = 10};
+  report.summary.best = {.step = 10, .epoch = 1};
   const Page page(report_html(report));
   EXPECT_THAT(text_of(page), HasSubstr("best: epoch 1\n"));
   std::vector<std::string> dots;
@@ -194,7 +194,7 @@ TEST(Report, ShowsSingleValuesAsNumbers) {
 TEST(Report, PutsTheBaselineBesideTheResult) {
   RunReport report = report_of_b();
   EXPECT_THAT(report_html(report), Not(HasSubstr("B alone")));
-  report.baseline = {{"auc", 0.625}, {"ks", 0.25}};
+  report.summary.baseline = {{"auc", 0.625}, {"ks", 0.25}};
   EXPECT_THAT(text_of(Page(report_html(report))), HasSubstr("0.75\nAUC\nB alone: 0.625\n"));
 }
 
@@ -276,6 +276,20 @@ TEST(Report, WritesByteAxesInUnits) {
   EXPECT_THAT(html, AllOf(HasSubstr(">1.5 MB</text>"), HasSubstr(">500 kB</text>"), Not(HasSubstr("e+0"))));
 }
 
+TEST(Report, ShowsWhatBGetsAloneAndWhichModelIsKept) {
+  RunReport report = report_of_b();
+  EXPECT_THAT(report_html(report), Not(HasSubstr("B alone")));
+  report.summary.baseline = {{"auc", 0.625}};
+  report.summary.best = {.step = 1200, .epoch = 24};
+  report.summary.stopped_early = true;
+  const std::string page = report_html(report);
+  EXPECT_THAT(page, AllOf(HasSubstr("B alone"), HasSubstr("0.625"), HasSubstr("(epoch 24), the best in validation"),
+                          HasSubstr("training stopped early")));
+  report.summary.stopped_early = false;
+  report.summary.still_falling = true;
+  EXPECT_THAT(report_html(report), HasSubstr("The loss was still falling when training ended"));
+}
+
 TEST(Report, AddsUpWhatCrossedTheLink) {
   const std::string text = text_of(Page(report_html(report_of_a())));
   EXPECT_THAT(text, AllOf(HasSubstr("forward operand\nencrypted\n10\n100,000\n0\n0\n10 kB\n"),
@@ -344,9 +358,18 @@ TEST(Report, OfAIsRefusedWithAnythingOfLabelsOrScores) {
   RunReport predictions = report_of_a();
   predictions.regression = {{1}, {1}};
   EXPECT_THAT([&] { (void)report_html(predictions); }, refused);
-  RunReport baseline = report_of_a();
-  baseline.baseline = {{"auc", 0.5}};
-  EXPECT_THAT([&] { (void)report_html(baseline); }, refused);
+}
+
+TEST(Report, OfAIsRefusedWithABaselineOrAConfusionMatrix) {
+  RunReport alone = report_of_a();
+  alone.summary.baseline = {{"auc", 0.5}};
+  EXPECT_THROW((void)report_html(alone), InvalidArgument);
+  RunReport matrix = report_of_a();
+  matrix.summary.confusion = {.classes = {"no", "yes"}, .counts = {1, 0, 0, 1}};
+  EXPECT_THROW((void)report_html(matrix), InvalidArgument);
+  RunReport loss = report_of_a();
+  loss.summary.still_falling = true;
+  EXPECT_THROW((void)report_html(loss), InvalidArgument);
 }
 
 TEST(Report, OfAHasNoPlaceForThemEither) {

@@ -101,9 +101,9 @@ inline void add_quality(run::RunReport& report, const std::string& metric, doubl
   report.curves.push_back({"test", "log_loss", {{2400, loss * 0.8}}});
   report.curves.push_back({"test", metric, {{2400, best}}});
   report.curves.push_back({"validation", "ks", {{2400, 0.42}}});
-  report.best = run::BestEpoch{.epoch = 7, .step = 1680};
+  report.summary.best = {.step = 1680, .epoch = 7};
   report.summary.results = {{metric, best}, {"log_loss", loss * 0.8}};
-  report.baseline = {{metric, best * 0.9}};
+  report.summary.baseline = {{metric, best * 0.9}};
 }
 
 inline run::RunReport sample_of_a() {

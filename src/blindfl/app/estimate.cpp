@@ -156,7 +156,7 @@ JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const Party
   JobEstimate all;
   all.rows = layers.training_rows;
   all.steps_per_epoch = layers.steps_per_epoch;
-  all.epochs = shared.training.epochs;
+  all.epochs = layers.epochs;
   all.link = link;
   all.speed = speed;
   Estimator estimator(schemes, speed, all);

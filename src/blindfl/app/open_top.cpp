@@ -48,7 +48,7 @@ run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, c
   facts.numeric_layer = {.in_a = a.numeric, .out = widths.numeric};
   facts.category_layer = {.in_a = categories_of(a), .out = widths.categories};
   if (b) facts.b_has_features = b->numeric > 0 || !b->fields.empty();
-  facts.openings = shared.training.epochs;
+  facts.openings = shared.training.epochs.value_or(kFewestEpochs);
   facts.output_scale = shared.model.output_scale;
   return facts;
 }

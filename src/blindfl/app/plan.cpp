@@ -78,9 +78,10 @@ Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& 
 }
 
 void run_plan(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
+  job::Job job = read_job_options(arguments);
   const protocol::Link link = read_link(arguments, job.shared.scheme);
   const Facts facts = read_facts(arguments, job, out);
+  job.shared = settled(job.shared, facts.rows, job.own.data.test.has_value());
   // What is not possible is said before anybody waits for a measurement.
   (void)estimate(job.shared, facts.a, facts.b, facts.rows, link);
   MachineSpeed speed;

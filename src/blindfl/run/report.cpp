@@ -26,11 +26,16 @@ void check_report(const RunReport& report) {
                            "report: counts of classes or predictions do not fit together");
   if (report.summary.party == Party::kB) return;
   for (const Measure& measure : report.summary.results) check_may_keep(Party::kA, measure.name, "report");
+  for (const Measure& measure : report.summary.baseline) check_may_keep(Party::kA, measure.name, "report");
   for (const MeasureCurve& curve : report.curves) check_may_keep(Party::kA, curve.name, "report");
   require<InvalidArgument>(report.roc.empty() && report.calibration.empty() && report.classes.names.empty() &&
-                               report.regression.actual.empty() && report.baseline.empty(),
-                           "report: a ROC curve, calibration, classes, predictions and a baseline tell of labels and "
-                           "scores, and nothing of A's may");
+                               report.regression.actual.empty(),
+                           "report: a ROC curve, calibration, classes and predictions tell of labels and scores, and "
+                           "nothing of A's may");
+  require<InvalidArgument>(
+      report.summary.confusion.empty() && !report.summary.still_falling,
+      "report: a confusion matrix and the course of the loss tell of labels and scores, and nothing "
+      "of A's may");
 }
 
 /// "Logistic regression, 16 Nov 2026, party B".
@@ -71,8 +76,8 @@ std::string_view sentence_for(RunState state) {
 }
 
 std::string baseline_text(const RunReport& report, const std::string& name) {
-  const auto found = std::ranges::find(report.baseline, name, &Measure::name);
-  return found == report.baseline.end() ? "" : "B alone: " + value_text(name, found->value);
+  const auto found = std::ranges::find(report.summary.baseline, name, &Measure::name);
+  return found == report.summary.baseline.end() ? "" : "B alone: " + value_text(name, found->value);
 }
 
 void write_overview(Markup& out, const RunReport& report) {
@@ -89,7 +94,7 @@ void write_overview(Markup& out, const RunReport& report) {
   write_single_values(out, report);
   tile(out, "steps", count_text(summary.steps));
   tile(out, "epochs", count_text(summary.epochs));
-  if (report.best) tile(out, "best epoch: its model is kept", count_text(report.best->epoch));
+  if (summary.best) tile(out, "best epoch: its model is kept", count_text(summary.best->epoch));
   tile(out, "time", seconds_text(summary.seconds));
   tile(out, "sent", bytes_text(static_cast<double>(summary.sent.bytes)));
   tile(out, "received", bytes_text(static_cast<double>(summary.received.bytes)));
@@ -99,6 +104,18 @@ void write_overview(Markup& out, const RunReport& report) {
                 "This party has no labels. How good the model is, B knows; nothing on this page, and nothing in this "
                 "folder, tells of labels or scores.",
                 {{"class", "note"}});
+  }
+}
+
+/// Which model the results are of, and whether a longer training would have had a better one.
+void write_outcome(Markup& out, const RunSummary& summary) {
+  if (summary.best) {
+    out.element("p", "Results are of the model of step " + count_text(summary.best->step) + " (epoch " +
+                         count_text(summary.best->epoch) + "), the best in validation" +
+                         (summary.stopped_early ? "; training stopped early." : "."));
+  }
+  if (summary.still_falling.value_or(false) && !summary.stopped_early) {
+    out.element("p", "The loss was still falling when training ended: train longer.", {{"class", "note"}});
   }
 }
 
@@ -163,6 +180,7 @@ std::string report_html(const RunReport& report) {
   write_head(out, title_of(report));
   out.open("body");
   write_overview(out, report);
+  write_outcome(out, report.summary);
   write_quality(out, report);
   write_facts(out, report);
   write_work(out, report);

@@ -48,12 +48,6 @@ struct PredictedActual {
   std::vector<double> actual = {};
 };
 
-/// The epoch whose model was kept, and the step at its end.
-struct BestEpoch {
-  std::uint64_t epoch = 0;
-  std::uint64_t step = 0;
-};
-
 /// One way to run a part of a layer that the planner weighed.
 struct PlanFact {
   std::string layer;
@@ -81,8 +75,6 @@ struct RunReport {
   std::vector<ReportFact> facts = {};            ///< shapes, options
   std::vector<PlanFact> plan = {};               ///< what the planner weighed and chose
   std::vector<MeasureCurve> curves = {};         ///< at A measures of the work alone
-  std::optional<BestEpoch> best = std::nullopt;  ///< with early stopping; tests were made with its model
-  std::vector<Measure> baseline = {};            ///< of B's features alone, with the names of results; at B only
   std::vector<RocPoint> roc = {};                ///< at B only
   std::vector<CalibrationBin> calibration = {};  ///< at B only
   ClassCounts classes{};                         ///< at B only

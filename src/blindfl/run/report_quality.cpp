@@ -104,8 +104,8 @@ void add_lines(LineChart& chart, const CurveGroup& group, const MeasureCurve& cu
   if (curve.set == kTestSet) {
     line.style = LineStyle::kDots;
     // The model that was tested is that of the best epoch.
-    if (report.best) {
-      for (ChartPoint& point : line.points) point.x = static_cast<double>(report.best->step);
+    if (report.summary.best) {
+      for (ChartPoint& point : line.points) point.x = static_cast<double>(report.summary.best->step);
     }
   } else if (curve.set != kTrainSet && curve.points.size() <= kMostMarkers) {
     line.style = LineStyle::kMarked;
@@ -123,8 +123,9 @@ LineChart chart_of(const CurveGroup& group, const RunReport& report) {
   if (group.name == "bytes") chart.title = "bytes per log line";
   for (const MeasureCurve* curve : group.curves) add_lines(chart, group, *curve, report);
   const bool judged = std::ranges::any_of(group.curves, [](const MeasureCurve* c) { return c->set != kTrainSet; });
-  if (report.best && judged) {
-    chart.mark = ChartMark{static_cast<double>(report.best->step), "best: epoch " + count_text(report.best->epoch)};
+  if (report.summary.best && judged) {
+    chart.mark = ChartMark{static_cast<double>(report.summary.best->step),
+                           "best: epoch " + count_text(report.summary.best->epoch)};
   }
   return chart;
 }

@@ -1,5 +1,7 @@
 #include "blindfl/train/trainer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,6 +26,11 @@ WeightedLoss without_weights(Loss loss) {
         require<InvalidArgument>(!weights.defined(), "the rows have weights, and the loss takes none");
         return loss(scores, labels);
       };
+}
+
+/// A label that is not a number is a placeholder's, and says nothing.
+std::size_t labelled_rows(const data::Batch& batch) {
+  return static_cast<std::size_t>(std::ranges::count_if(batch.labels, [](double y) { return !std::isnan(y); }));
 }
 
 }  // namespace
@@ -73,9 +80,14 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
   optimizer_.step();
   ++step_;
 
-  StepReport report{
-      .epoch = epoch_, .epochs = options_.epochs, .step = step_, .steps = steps(), .rows = batch.rows, .loss = {}};
-  if (labels.numel() > 0) report.loss = value.item<double>();
+  StepReport report{.epoch = epoch_,
+                    .epochs = options_.epochs,
+                    .step = step_,
+                    .steps = steps(),
+                    .rows = batch.rows,
+                    .loss = {},
+                    .labelled = labelled_rows(batch)};
+  if (report.labelled > 0) report.loss = value.item<double>();
   return report;
 }
 

@@ -28,7 +28,8 @@ struct StepReport {
   std::size_t step = 0;  ///< over all epochs, from 1
   std::size_t steps = 0;
   std::size_t rows = 0;        ///< in this step
-  std::optional<double> loss;  ///< of this step; only B knows
+  std::optional<double> loss;  ///< the mean over this step's rows that have a label; only B knows, if there are any
+  std::size_t labelled = 0;    ///< how many these are; 0 at A
 };
 
 /// What a trainer does between the backward pass and the step of its optimizer: clipping gradients, for instance.

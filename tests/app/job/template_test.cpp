@@ -156,7 +156,7 @@ TEST(Template, HasEveryOptionOnceSetOrAsAComment) {
   });
   EXPECT_GT(options, 70U);
   EXPECT_THAT(text, HasSubstr("\n    kind: mlp\n"));
-  EXPECT_THAT(text, HasSubstr("\n    #epochs: 10\n"));
+  EXPECT_THAT(text, HasSubstr("\n    #epochs:\n"));
   EXPECT_THAT(text, HasSubstr("\n    # passes over the training rows (whole number from 1 to 1000000)\n"));
   EXPECT_THAT(text, HasSubstr("\n    #threads:\n"));
   EXPECT_THAT(text, HasSubstr("if left out: one per core"));

@@ -98,13 +98,18 @@ bool suits(Metric metric, const Model& model) {
     case Metric::kLoss:
       return true;
     case Metric::kAuc:
+    case Metric::kPrAuc:
     case Metric::kKs:
+    case Metric::kLift:
     case Metric::kF1:
       return is_classifier(model.kind) && model.class_count() == 2;
     case Metric::kAccuracy:
+    case Metric::kPrecision:
+    case Metric::kRecall:
     case Metric::kLogLoss:
       return is_classifier(model.kind);
     case Metric::kRmse:
+    case Metric::kR2:
     case Metric::kMae:
       return !is_classifier(model.kind);
     case Metric::kDeviance:

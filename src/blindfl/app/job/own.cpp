@@ -48,10 +48,20 @@ std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
 }
 
 std::span<const Name<Metric>> names_of(Metric /*metric*/) {
-  static constexpr Name<Metric> kNames[] = {
-      {"loss", Metric::kLoss},         {"auc", Metric::kAuc}, {"ks", Metric::kKs},
-      {"accuracy", Metric::kAccuracy}, {"f1", Metric::kF1},   {"log_loss", Metric::kLogLoss},
-      {"rmse", Metric::kRmse},         {"mae", Metric::kMae}, {"deviance", Metric::kDeviance}};
+  static constexpr Name<Metric> kNames[] = {{"loss", Metric::kLoss},
+                                            {"auc", Metric::kAuc},
+                                            {"pr_auc", Metric::kPrAuc},
+                                            {"ks", Metric::kKs},
+                                            {"lift", Metric::kLift},
+                                            {"accuracy", Metric::kAccuracy},
+                                            {"precision", Metric::kPrecision},
+                                            {"recall", Metric::kRecall},
+                                            {"f1", Metric::kF1},
+                                            {"log_loss", Metric::kLogLoss},
+                                            {"rmse", Metric::kRmse},
+                                            {"r2", Metric::kR2},
+                                            {"mae", Metric::kMae},
+                                            {"deviance", Metric::kDeviance}};
   return kNames;
 }
 
@@ -171,7 +181,15 @@ Entries entries_of(Top& top) {
            {.lowest = 0, .highest = 1e6, .most_items = 10000, .synonyms = {"class_weight", "weights"}})
       .add("clip_gradient", top.clip_gradient, "largest norm of the gradient of B's own layers",
            {.lowest = 0, .above_lowest = true, .otherwise = "not clipped", .synonyms = {"max_norm", "clip_grad_norm"}})
-      .add("metrics", top.metrics, "what is measured; empty: what suits the model", {.synonyms = {"metric"}});
+      .add("metrics", top.metrics,
+           "what is measured, the one that early stopping watches first; empty: what suits the model. pr_auc is the "
+           "average precision, lift that of the tenth that scores highest; precision and recall are those of class 1 "
+           "or, of more than two classes, means over the classes",
+           {.synonyms = {"metric"}})
+      .add("baseline", top.baseline,
+           "when training is over and the peer has left, train a plain model of the same kind on B's features alone, "
+           "and "
+           "measure it on the same test rows");
 }
 
 Entries entries_of(Link& link) {

@@ -33,7 +33,22 @@ enum class MissingValue { kMean, kZero, kError, kConstant };
 enum class PoolingKind { kSum, kMean };
 [[nodiscard]] std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/);
 
-enum class Metric { kLoss, kAuc, kKs, kAccuracy, kF1, kLogLoss, kRmse, kMae, kDeviance };
+enum class Metric {
+  kLoss,
+  kAuc,
+  kPrAuc,
+  kKs,
+  kLift,
+  kAccuracy,
+  kPrecision,
+  kRecall,
+  kF1,
+  kLogLoss,
+  kRmse,
+  kR2,
+  kMae,
+  kDeviance
+};
 [[nodiscard]] std::span<const Name<Metric>> names_of(Metric /*metric*/);
 
 enum class LogLevel { kQuiet, kInfo, kDebug };
@@ -126,6 +141,7 @@ struct Top {
   ClassWeights class_weights{};
   std::optional<double> clip_gradient{};
   std::vector<Metric> metrics{};
+  bool baseline = true;
 
   bool operator==(const Top&) const = default;
 };

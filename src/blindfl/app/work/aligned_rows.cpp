@@ -124,6 +124,18 @@ std::vector<double> AlignedRows::in_order(const std::vector<double>& values) con
   return ordered;
 }
 
+std::size_t AlignedRows::real() const {
+  return static_cast<std::size_t>(std::ranges::count(alignment_.real, true));
+}
+
+AlignedRows AlignedRows::only_real() const {
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = 0; i < alignment_.size(); ++i) {
+    if (alignment_.real[i]) places.push_back(static_cast<std::uint32_t>(i));
+  }
+  return {rows_, select_places(alignment_, places), weights_};
+}
+
 protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places) {
   protocol::Alignment chosen;
   chosen.rows.reserve(places.size());

@@ -29,6 +29,10 @@ class AlignedRows final : public data::RowSource {
   [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
   /// What is given for each row of the source, in the order of the alignment; NaN for placeholders.
   [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
+  /// How many of the rows are no placeholders.
+  [[nodiscard]] std::size_t real() const;
+  /// Only these.
+  [[nodiscard]] AlignedRows only_real() const;
 
  private:
   const data::RowSource& rows_;

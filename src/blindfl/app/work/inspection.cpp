@@ -21,6 +21,19 @@ std::ostream& line(std::ostream& out, std::string_view name) {
   return out << std::left << std::setw(16) << name;
 }
 
+void print_quality(const run::RunSummary& summary, std::ostream& out) {
+  if (summary.best) {
+    line(out, "kept") << "the model of step " << summary.best->step << " (epoch " << summary.best->epoch
+                      << "), the best in validation" << (summary.stopped_early ? "; stopped early" : "") << "\n";
+  }
+  for (const run::Measure& result : summary.results) line(out, result.name) << result.value << "\n";
+  if (!summary.confusion.empty()) out << run::confusion_text(summary.confusion);
+  out << baseline_text(summary);
+  if (summary.still_falling.value_or(false) && !summary.stopped_early) {
+    line(out, "loss") << "still falling when training ended: train longer with `blindfl resume --epochs N`\n";
+  }
+}
+
 void print_summary(const fs::path& folder, std::ostream& out) {
   const run::RunSummary summary = run::read_summary(folder);
   line(out, "run") << summary.run << " of party " << name_of(summary.party) << "\n";
@@ -29,7 +42,8 @@ void print_summary(const fs::path& folder, std::ostream& out) {
   line(out, "release") << summary.release << "\n";
   line(out, "traffic") << bytes_text(static_cast<double>(summary.sent.bytes)) << " sent, "
                        << bytes_text(static_cast<double>(summary.received.bytes)) << " received\n";
-  for (const run::Measure& result : summary.results) line(out, result.name) << result.value << "\n";
+  if (summary.rows != run::RowCounts{}) line(out, "rows") << rows_text(summary.rows) << "\n";
+  print_quality(summary, out);
 }
 
 void print_checkpoints(const fs::path& folder, std::ostream& out) {
@@ -65,7 +79,7 @@ void print_model(const fs::path& folder, std::ostream& out) {
   const ModelFacts facts = load_model_facts(folder);
   line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
                      << name_of(facts.party) << ", run " << facts.run << ", step " << facts.step << "\n";
-  line(out, "trained on") << plainly_counted(facts.rows, "row") << "\n";
+  line(out, "trained on") << plainly_counted(facts.trained, "row") << "\n";
   if (facts.party == Party::kB) print_classes(folder, facts.shared.model, out);
   print_shape(out, "A's features", facts.shape_a);
   print_shape(out, "B's features", facts.shape_b);

@@ -4,17 +4,12 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/nn/deep_models.h"
 
 namespace blindfl::app {
 
 namespace {
 
 using job::ModelKind;
-
-nn::Activation activation_of(job::ActivationKind kind) {
-  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
-}
 
 template <class Holder>
 JobModel with_forward(Holder model) {
@@ -68,12 +63,8 @@ JobModel make_wide_deep(protocol::Session& session, const job::Model& model, con
 }
 
 JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  const nn::DlrmShape shape{.bottom = model.dlrm.bottom,
-                            .vectors = model.dlrm.vectors,
-                            .dimension = model.embedding_dim,
-                            .top = model.dlrm.top};
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
-                      shape, layers.outputs, activation_of(model.activation), options_of(layers));
+                      dlrm_shape(model), layers.outputs, activation_of(model.activation), options_of(layers));
   return made_of(made, made->numeric, made->embedded);
 }
 
@@ -100,6 +91,17 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
 }
 
 }  // namespace
+
+nn::Activation activation_of(job::ActivationKind kind) {
+  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
+}
+
+nn::DlrmShape dlrm_shape(const job::Model& model) {
+  return {.bottom = model.dlrm.bottom,
+          .vectors = model.dlrm.vectors,
+          .dimension = model.embedding_dim,
+          .top = model.dlrm.top};
+}
 
 nn::Family family_of(const job::Model& model) {
   if (job::is_classifier(model.kind)) {
@@ -128,7 +130,10 @@ train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& c
       weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
     }
     if (by_row.defined()) weights = weights * by_row;
-    return nn::weighted_loss(family, scores, labels, weights);
+    // Divided by all rows of the batch in there, and here by those that count. A batch of placeholders has no gradient.
+    const double real = is_real.sum().item<double>();
+    const double all = static_cast<double>(labels.numel());
+    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? all / real : 0);
   };
 }
 

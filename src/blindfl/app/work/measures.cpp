@@ -17,35 +17,73 @@ constexpr double kThreshold = 0.5;
 constexpr std::size_t kRocPoints = 400;
 constexpr std::size_t kCalibrationBins = 10;
 
+constexpr double kLiftShare = 0.1;
+
+bool is_positive(double label) {
+  return label > 0.5;
+}
+
 bool has_both_classes(const std::vector<double>& labels) {
-  const auto is_positive = [](double label) { return label > 0.5; };
   return std::ranges::any_of(labels, is_positive) && !std::ranges::all_of(labels, is_positive);
 }
 
+std::optional<double> if_possible(bool possible, double (*metric)(run::Numbers, run::Numbers, run::Numbers),
+                                  const Judged& judged) {
+  if (!possible) return std::nullopt;
+  return metric(judged.predictions, judged.labels, judged.weights);
+}
+
+std::optional<double> value_of_classes(Metric metric, const Judged& judged) {
+  const auto& [predictions, labels, weights, columns, loss] = judged;
+  const bool by_column = columns > 1;
+  switch (metric) {
+    case Metric::kAccuracy:
+      return by_column ? run::class_accuracy(predictions, columns, labels, weights)
+                       : run::binary_accuracy(predictions, labels, kThreshold, weights);
+    case Metric::kPrecision:
+      return by_column ? run::class_precision(predictions, columns, labels, weights)
+                       : run::precision(predictions, labels, kThreshold, weights);
+    case Metric::kRecall:
+      return by_column ? run::class_recall(predictions, columns, labels, weights)
+                       : run::recall(predictions, labels, kThreshold, weights);
+    case Metric::kLogLoss:
+      return by_column ? run::class_log_loss(predictions, columns, labels, weights)
+                       : run::log_loss(predictions, labels, weights);
+    default:
+      return std::nullopt;
+  }
+}
+
 std::optional<double> value_of(Metric metric, const Judged& judged) {
-  const auto& [predictions, labels, columns, loss, weights] = judged;
-  const bool two_classes = columns == 1 && has_both_classes(labels);
+  const bool two_classes = judged.columns == 1 && has_both_classes(judged.labels);
+  const bool varies = std::ranges::adjacent_find(judged.labels, std::ranges::not_equal_to()) != judged.labels.end();
   switch (metric) {
     case Metric::kLoss:
-      return loss;
+      return judged.loss;
     case Metric::kAuc:
-      return two_classes ? std::optional(run::auc(predictions, labels, weights)) : std::nullopt;
+      return if_possible(two_classes, run::auc, judged);
+    case Metric::kPrAuc:
+      return if_possible(two_classes, run::average_precision, judged);
     case Metric::kKs:
-      return two_classes ? std::optional(run::ks(predictions, labels, weights)) : std::nullopt;
-    case Metric::kAccuracy:
-      return columns == 1 ? run::binary_accuracy(predictions, labels, kThreshold, weights)
-                          : run::class_accuracy(predictions, columns, labels, weights);
+      return if_possible(two_classes, run::ks, judged);
+    case Metric::kLift:
+      if (!two_classes) return std::nullopt;
+      return run::lift(judged.predictions, judged.labels, kLiftShare, judged.weights);
     case Metric::kF1:
-      return run::f1(predictions, labels, kThreshold, weights);
+      return run::f1(judged.predictions, judged.labels, kThreshold, judged.weights);
+    case Metric::kAccuracy:
+    case Metric::kPrecision:
+    case Metric::kRecall:
     case Metric::kLogLoss:
-      return columns == 1 ? run::log_loss(predictions, labels, weights)
-                          : run::class_log_loss(predictions, columns, labels, weights);
+      return value_of_classes(metric, judged);
     case Metric::kRmse:
-      return run::rmse(predictions, labels, weights);
+      return run::rmse(judged.predictions, judged.labels, judged.weights);
+    case Metric::kR2:
+      return if_possible(varies, run::r_squared, judged);
     case Metric::kMae:
-      return run::mae(predictions, labels, weights);
+      return run::mae(judged.predictions, judged.labels, judged.weights);
     case Metric::kDeviance:
-      return run::poisson_deviance(predictions, labels, weights);
+      return run::poisson_deviance(judged.predictions, judged.labels, judged.weights);
   }
   fail<InvalidArgument>("there is no such metric");
 }
@@ -73,34 +111,31 @@ run::ClassCounts counts_of(const Judged& judged, const std::vector<std::string>&
 
 }  // namespace
 
-Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vector<double>& labels,
-             const std::vector<double>& weights) {
+std::optional<Judged> judge(const JobModel& model, const train::WeightedLoss& loss, const torch::Tensor& scores,
+                            const std::vector<double>& labels, const std::vector<double>& weights) {
   require<InvalidArgument>(static_cast<std::size_t>(scores.size(0)) == labels.size(),
                            "there are not as many scores as labels");
   require<InvalidArgument>(weights.empty() || weights.size() == labels.size(),
                            "there are not as many weights as labels");
   std::vector<std::int64_t> known;
+  Judged judged;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (std::isnan(labels[i]) || (!weights.empty() && weights[i] == 0)) continue;
+    if (std::isnan(labels[i]) || (!weights.empty() && !(weights[i] > 0))) continue;
     known.push_back(static_cast<std::int64_t>(i));
+    judged.labels.push_back(labels[i]);
+    if (!weights.empty()) judged.weights.push_back(weights[i]);
   }
-  require<DataError>(!known.empty(), "there are no rows with a label to measure on");
+  if (known.empty()) return std::nullopt;
   const torch::NoGradGuard no_grad;
   const torch::Tensor chosen = scores.index_select(0, torch::tensor(known));
-  Judged judged;
-  judged.labels.reserve(known.size());
-  for (const std::int64_t i : known) judged.labels.push_back(labels[static_cast<std::size_t>(i)]);
-  for (std::size_t i = 0; !weights.empty() && i < known.size(); ++i) {
-    judged.weights.push_back(weights[static_cast<std::size_t>(known[i])]);
-  }
   judged.columns = model.outputs;
   judged.predictions = nn::to_vector(nn::predictions(model.family, chosen));
   const torch::Tensor truth = nn::to_tensor(judged.labels, judged.labels.size(), 1).view({-1});
   if (judged.weights.empty()) {
-    judged.loss = nn::loss(model.family, chosen, truth).item<double>();
+    judged.loss = loss(chosen, truth, {}).item<double>();
   } else {
     const torch::Tensor by_row = nn::to_tensor(judged.weights, judged.weights.size(), 1).view({-1});
-    judged.loss = (nn::weighted_loss(model.family, chosen, truth, by_row) / by_row.mean()).item<double>();
+    judged.loss = (loss(chosen, truth, by_row) / by_row.mean()).item<double>();
   }
   return judged;
 }
@@ -108,11 +143,16 @@ Judged judge(const JobModel& model, const torch::Tensor& scores, const std::vect
 std::vector<Metric> metrics_of(const job::Model& model, const job::Top& top) {
   if (!top.metrics.empty()) return top.metrics;
   if (!job::is_classifier(model.kind)) {
-    if (model.kind == job::ModelKind::kPoisson) return {Metric::kDeviance, Metric::kLoss, Metric::kRmse, Metric::kMae};
-    return {Metric::kRmse, Metric::kLoss, Metric::kMae};
+    if (model.kind == job::ModelKind::kPoisson) {
+      return {Metric::kDeviance, Metric::kLoss, Metric::kRmse, Metric::kMae};
+    }
+    return {Metric::kRmse, Metric::kR2, Metric::kLoss, Metric::kMae};
   }
-  if (family_of(model) == nn::Family::kMultinomial) return {Metric::kAccuracy, Metric::kLogLoss};
-  return {Metric::kAuc, Metric::kKs, Metric::kAccuracy, Metric::kF1, Metric::kLogLoss};
+  if (family_of(model) == nn::Family::kMultinomial) {
+    return {Metric::kAccuracy, Metric::kPrecision, Metric::kRecall, Metric::kLogLoss};
+  }
+  return {Metric::kAuc,       Metric::kPrAuc,  Metric::kKs, Metric::kLift,   Metric::kAccuracy,
+          Metric::kPrecision, Metric::kRecall, Metric::kF1, Metric::kLogLoss};
 }
 
 std::vector<run::Measure> measure(const std::vector<Metric>& metrics, const Judged& judged) {
@@ -125,7 +165,25 @@ std::vector<run::Measure> measure(const std::vector<Metric>& metrics, const Judg
 }
 
 bool larger_is_better(Metric metric) {
-  return metric == Metric::kAuc || metric == Metric::kKs || metric == Metric::kAccuracy || metric == Metric::kF1;
+  switch (metric) {
+    case Metric::kLoss:
+    case Metric::kLogLoss:
+    case Metric::kRmse:
+    case Metric::kMae:
+    case Metric::kDeviance:
+      return false;
+    default:
+      return true;
+  }
+}
+
+run::ConfusionMatrix confusion_of(const job::Model& model, const Judged& judged,
+                                  const std::vector<std::string>& names) {
+  if (!job::is_classifier(model.kind) || model.class_count() > run::kMostShownClasses) return {};
+  std::vector<std::string> classes = names;
+  for (std::size_t c = classes.size(); c < model.class_count(); ++c) classes.push_back(std::to_string(c));
+  classes.resize(model.class_count());
+  return run::confusion_matrix(judged.predictions, judged.labels, std::move(classes), kThreshold, judged.weights);
 }
 
 void add_curves(const job::Model& model, const Judged& judged, const std::vector<std::string>& classes,

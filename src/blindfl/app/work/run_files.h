@@ -87,8 +87,9 @@ struct ModelFacts {
   std::string run;  ///< the name that both parties know its run by
   Party party{};
   std::uint64_t step = 0;
-  std::uint64_t rows = 0;  ///< trained on, validation included: the planner looks at them
-  job::Shared shared{};    ///< as it was trained
+  std::uint64_t rows = 0;     ///< of the alignment, whatever they are used for: the planner looks at them
+  std::uint64_t trained = 0;  ///< rows that were trained on: at B without placeholders, which A cannot tell
+  job::Shared shared{};       ///< as it was trained, and settled
   PartyShape shape_a{};
   PartyShape shape_b{};
 

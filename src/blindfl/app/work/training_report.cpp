@@ -34,17 +34,18 @@ JobEstimate expected_of(const TrainingFacts& facts) {
   return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected) {
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected,
+                                      const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
-      {"rows", count_text(facts.rows)},
+      {"rows", rows_text(rows)},
       {"batch size", count_text(shared.training.batch)},
-      {"epochs", count_text(shared.training.epochs)},
+      {"epochs", count_text(expected.epochs)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
-      {"momentum", job::number_text(shared.training.momentum)},
+      {"momentum", job::number_text(shared.training.momentum.value_or(0))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   all.push_back({"security", security_text(expected.schemes)});
@@ -119,7 +120,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.summary = summary;
   report.model_name = name_of_model(facts.job.shared.model.kind);
   const JobEstimate expected = expected_of(facts);
-  report.facts = facts_of(facts, expected);
+  report.facts = facts_of(facts, expected, summary.rows);
   report.plan = plan_of(facts);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
@@ -133,6 +134,24 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
   report.model.weight_seed = seeded_party(facts.job.own);
   return report;
+}
+
+std::string rows_text(const run::RowCounts& rows) {
+  std::string text = std::to_string(rows.training) + " trained on";
+  if (rows.validation > 0) text += ", " + std::to_string(rows.validation) + " for validation";
+  if (rows.test > 0) text += ", " + std::to_string(rows.test) + " for the test";
+  return text;
+}
+
+std::string baseline_text(const run::RunSummary& summary) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4);
+  for (const run::Measure& alone : summary.baseline) {
+    const auto federated = std::ranges::find(summary.results, alone.name, &run::Measure::name);
+    if (federated == summary.results.end()) continue;
+    text << "B alone: " << alone.name << " " << alone.value << ", federated " << federated->value << "\n";
+  }
+  return text.str();
 }
 
 std::string name_of_model(job::ModelKind kind) {
