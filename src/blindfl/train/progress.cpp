@@ -1,5 +1,6 @@
 #include "blindfl/train/progress.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iomanip>
 #include <sstream>
@@ -24,8 +25,9 @@ void Progress::show(const StepReport& report) {
   ++steps_;
   if (bytes_ && !first_bytes_) first_bytes_ = bytes_;
   if (report.loss) {
-    loss_sum_ += *report.loss * static_cast<double>(report.labelled);
-    loss_rows_ += report.labelled;
+    const std::size_t rows = std::max<std::size_t>(report.labelled, 1);
+    loss_sum_ += *report.loss * static_cast<double>(rows);
+    loss_rows_ += rows;
   }
   const std::size_t steps_per_epoch = report.steps / report.epochs;
   const std::size_t per_line = steps_per_epoch * ((report.epochs + kMostLines - 1) / kMostLines);

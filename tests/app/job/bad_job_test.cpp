@@ -97,8 +97,8 @@ TEST(BadJob, HasAValueOfAnotherType) {
        "4:22: shared.training.epochs must be a whole number from 1 to 1000000, not a list"},
       {kShared, "  training: {epochs: {a: 1}}\n  alignment:\n",
        "4:22: shared.training.epochs must be a whole number from 1 to 1000000, not a map"},
-      {kShared, "  training:\n    epochs:\n  alignment:\n",
-       "5:5: shared.training.epochs must be a whole number from 1 to 1000000, and has no value"},
+      {kShared, "  training:\n    batch:\n  alignment:\n",
+       "5:5: shared.training.batch must be a whole number from 1 to 1000000, and has no value"},
       {kShared, "  training: {epochs: 99999999999999999999}\n  alignment:\n",
        "4:22: shared.training.epochs must be a whole number from 1 to 1000000, not '99999999999999999999'"},
       {kShared, "  training: {learning_rate: fast}\n  alignment:\n",
@@ -175,8 +175,9 @@ TEST(BadJob, HasAWordThatIsNoChoice) {
       {kShared, "  scheme: {allowed: [lattice, ckks]}\n  alignment:\n",
        "4:31: shared.scheme.allowed[1] must be one of lattice, paillier, paillier-3072, not 'ckks'"},
       {kParty, "  party: b\n  top: {metrics: [acuracy]}\n",
-       "8:19: private.top.metrics[0] must be one of loss, auc, ks, accuracy, f1, log_loss, rmse, mae, deviance, not "
-       "'acuracy'; did you mean "
+       "8:19: private.top.metrics[0] must be one of loss, auc, pr_auc, ks, lift, accuracy, precision, recall, f1, "
+       "log_loss, "
+       "rmse, r2, mae, deviance, not 'acuracy'; did you mean "
        "accuracy?"},
   });
 }

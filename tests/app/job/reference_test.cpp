@@ -79,7 +79,11 @@ TEST(Reference, HasARowForEveryOption) {
                                     "private.data.columns[]", "private.data.columns[].vocabulary", "private.run"}) {
     EXPECT_THAT(page, HasSubstr("\n## " + section + "\n"));
   }
-  EXPECT_THAT(page, HasSubstr("| `epochs` | whole number from 1 to 1000000 | `10` | passes over the training rows |"));
+  EXPECT_THAT(
+      page,
+      HasSubstr(
+          "| `epochs` | whole number from 1 to 1000000 | 10, or as many as make 1000 steps | passes over the training "
+          "rows |"));
   EXPECT_THAT(page, HasSubstr("| `threads` | whole number from 1 to 4096 | one per core | threads that compute |"));
   EXPECT_THAT(page, HasSubstr("| `party` | one of a, b | needed |"));
 }
@@ -99,9 +103,10 @@ TEST(ReferenceText, CanBeOfOneSectionOrOption) {
   EXPECT_THAT(training, Not(HasSubstr("shared.model")));
   EXPECT_EQ(reference_text("shared.training.epochs"),
             "shared.training: how it is trained\n"
-            "  epochs              passes over the training rows (whole number from 1 to 1000000; default: 10, or as "
-            "many as\n"
-            "                      make 1000 steps)\n");
+            "  epochs              passes over the training rows (whole number from 1 to 1000000; if left out: 10, or "
+            "as many "
+            "as make\n"
+            "                      1000 steps)\n");
   EXPECT_THAT(reference_text("private.data.columns"), HasSubstr("\nprivate.data.columns[].vocabulary: "));
   EXPECT_THAT(reference_text("private"), HasSubstr("\nprivate.run: "));
   EXPECT_EQ(message_of<ConfigError>([] { (void)reference_text("shared.trainin"); }),

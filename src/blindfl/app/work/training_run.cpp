@@ -357,7 +357,7 @@ void TrainingRun::load_or_begin() {
     options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
   }
   log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
-  // Of a run that had finished, and goes on.
+  // Of a run that had finished, and is resumed.
   summary_.results.clear();
   summary_.baseline.clear();
   summary_.confusion = {};
