@@ -27,6 +27,8 @@ class Fitted {
     job.own.data.format = format;
     if (format == job::FileFormat::kCsv) {
       job.own.data.label_column = "y";
+      job.own.data.label.positive = "no";  // the first by name: the other order than usual
+      job.own.data.weight_column = "w";
       job.own.data.columns = {
           {.name = "age", .transform = job::Transform::kStandardise, .missing = job::MissingValue::kMean},
           {.name = "city", .kind = job::ColumnKind::kCategorical},
@@ -53,7 +55,7 @@ class Fitted {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::array<Fitted, 2> fitted{
-      Fitted("y,age,city,tags\nyes,40,Rome,a;b\nno,,Oslo,\nyes,27.5,Rome,b\n", job::FileFormat::kCsv),
+      Fitted("y,age,city,tags,w\nyes,40,Rome,a;b,1\nno,,Oslo,,2\nyes,27.5,Rome,b,0.5\n", job::FileFormat::kCsv),
       Fitted("1 1:0.5 3:2\n0 2:1\n", job::FileFormat::kLibsvm)};
   fuzz::Input input(data, size);
   const unsigned switches = input.take_byte();

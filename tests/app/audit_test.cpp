@@ -25,10 +25,11 @@ class Audit : public ::testing::Test {
     return run(args, out_, err_);
   }
   /// Both parties' ledgers of one message.
-  void write_ledgers(const std::string& a, const std::string& b, std::uint32_t layer) {
+  void write_ledgers(const std::string& a, const std::string& b, std::uint32_t layer,
+                     const std::string& session = "run") {
     const auto [first, second] = net::make_memory_channels();
-    first->write_ledger(std::make_unique<net::Ledger>(folder_ / a, net::LedgerHead{"A", "run"}));
-    second->write_ledger(std::make_unique<net::Ledger>(folder_ / b, net::LedgerHead{"B", "run"}));
+    first->write_ledger(std::make_unique<net::Ledger>(folder_ / a, net::LedgerHead{"A", session}));
+    second->write_ledger(std::make_unique<net::Ledger>(folder_ / b, net::LedgerHead{"B", session}));
     const net::Message message{net::Step::kOutputShare, layer, 3};
     first->send(message, Bytes(3));
     (void)second->receive(message);
@@ -46,6 +47,15 @@ TEST_F(Audit, ShowsAndComparesLedgers) {
   EXPECT_EQ(audit({"--ledger", (folder_ / "a").string()}), kDone) << err_.str();
   EXPECT_THAT(out_.str(), HasSubstr("output share"));
   EXPECT_EQ(audit({"--ledger", (folder_ / "a").string(), "--peer-ledger", (folder_ / "b").string()}), kDone);
+}
+
+TEST_F(Audit, SaysThatLedgersAreOfTwoRunsInsteadOfComparingThem) {
+  write_ledgers("a", "b", 1);
+  write_ledgers("a2", "b2", 2, "another");
+  EXPECT_EQ(audit({"--ledger", (folder_ / "a").string(), "--peer-ledger", (folder_ / "b2").string()}), kFailed);
+  EXPECT_THAT(err_.str(), HasSubstr("nothing was compared: the two ledgers are of different runs"));
+  EXPECT_THAT(err_.str(), ::testing::AllOf(HasSubstr("'run'"), HasSubstr("'another'")));
+  EXPECT_THAT(out_.str(), ::testing::Not(HasSubstr("DIFFERENT")));
 }
 
 TEST_F(Audit, FailsWhereLedgersContradictEachOtherOrAreNone) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "blindfl/app/commands.h"
+#include "blindfl/app/identity_files.h"
 #include "blindfl/app/init/guess.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/job/job.h"
@@ -89,7 +90,8 @@ class Init : public ::testing::Test {
 
 TEST_F(Init, WritesAJobThatCanBeRead) {
   (void)folder_.write("b.csv", people(2));
-  const Result result = call({"--party", "B", "--data", at("b.csv"), "--model", "lr", "--out", at("job.yaml")});
+  const Result result =
+      call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--model", "lr", "--out", at("job.yaml")});
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
   EXPECT_EQ(job.own.party, job::PartyName::kB);
@@ -115,29 +117,43 @@ TEST_F(Init, WritesAJobThatCanBeRead) {
 
 TEST_F(Init, TellsWhatItSawButNoValue) {
   (void)folder_.write("b.csv", people(2));
-  const Result result = call({"--party", "B", "--data", at("b.csv"), "--out", at("job.yaml")});
+  const Result result = call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--out", at("job.yaml")});
   EXPECT_THAT(result.out, AllOf(HasSubstr("all 100 rows looked at"), HasSubstr("text, 5 distinct"),
                                 HasSubstr("the same in all rows"), HasSubstr("12 missing")));
   EXPECT_THAT(result.out, AllOf(HasSubstr("model wdl: labels of two classes, and columns of categories"),
                                 HasSubstr("shared:\n  model:\n    kind: wdl\n"), HasSubstr("--shared-from"),
-                                HasSubstr("blindfl keygen --name b"), HasSubstr("blindfl plan --job")));
+                                HasSubstr("identity: there was none, so it was made"), HasSubstr("fingerprint: "),
+                                HasSubstr("put it at " + at("keys/a.crt")), HasSubstr("blindfl plan --job")));
   const std::string all = result.out + testing::content_of(folder_ / "job.yaml");
   EXPECT_THAT(all, AllOf(Not(HasSubstr("pseudonym")), Not(HasSubstr("town1")), Not(HasSubstr("words of")),
                          Not(HasSubstr("123457")), Not(HasSubstr("green"))));
   EXPECT_FALSE(column(job::load_job(folder_ / "job.yaml"), "town").one_hot) << "wdl embeds";
 }
 
+TEST_F(Init, SaysWhenOneHotColumnsAreCheaperThanEmbeddings) {
+  (void)folder_.write("b.csv", people(2));
+  const Result embedded = call({"--party", "B", "--data", at("b.csv"), "--model", "wdl", "--out", at("wdl.yaml")});
+  ASSERT_EQ(embedded.code, kDone) << embedded.err;
+  EXPECT_THAT(embedded.out,
+              ::testing::ContainsRegex(
+                  "\nEmbeddings will take about [0-9.]+ times the time and [0-9.]+ times the traffic "
+                  "of one-hot columns \\(--model mlp\\), which are often as good with few categories; `blindfl plan`"));
+  const Result plain = call({"--party", "B", "--data", at("b.csv"), "--model", "lr", "--out", at("lr.yaml")});
+  EXPECT_THAT(plain.out, Not(HasSubstr("Embeddings")));
+}
+
 TEST_F(Init, TakesTheSectionThatThePeerSent) {
   (void)folder_.write("b.csv", people(3));
-  const Result of_b = call({"--party", "B", "--data", at("b.csv"), "--out", at("b.yaml")});
+  const Result of_b = call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--out", at("b.yaml")});
   ASSERT_EQ(of_b.code, kDone) << of_b.err;
   const std::size_t begin = of_b.out.find("shared:\n");
   const std::string section = of_b.out.substr(begin, of_b.out.find("\n\n", begin) + 1 - begin);
   (void)folder_.write("from_b.yaml", section);
   (void)folder_.write("a.csv", people(2));
   for (const char* from : {"from_b.yaml", "b.yaml"}) {
-    const Result of_a = call({"--party", "A", "--data", at("a.csv"), "--dial", "b.org:7000", "--shared-from", at(from),
-                              "--out", at(std::string("a-") + from)});
+    const Result of_a =
+        call({"--party", "A", "--data", at("a.csv"), "--id", "person_id", "--kind", "label=ignore", "--dial",
+              "b.org:7000", "--shared-from", at(from), "--out", at(std::string("a-") + from)});
     ASSERT_EQ(of_a.code, kDone) << of_a.err;
     const job::Job a = job::load_job(folder_ / (std::string("a-") + from));
     EXPECT_EQ(a.shared, job::load_job(folder_ / "b.yaml").shared);
@@ -152,8 +168,9 @@ TEST_F(Init, TakesTheSectionThatThePeerSent) {
 TEST_F(Init, WritesAPairForOneMachine) {
   (void)folder_.write("a.tsv", people(2, '\t'));
   (void)folder_.write("b.csv", people(2, ';'));
-  const Result result = call(
-      {"--both", "--data", at("a.tsv"), "--peer-data", at("b.csv"), "--out", at("try.yaml"), "--kind", "town=ignore"});
+  const Result result =
+      call({"--both", "--data", at("a.tsv"), "--peer-data", at("b.csv"), "--out", at("try.yaml"), "--kind",
+            "town=ignore", "--id", "person_id", "--kind", "row=ignore", "--label", "flag", "--kind", "label=ignore"});
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job a = job::load_job(folder_ / "try-a.yaml");
   const job::Job b = job::load_job(folder_ / "try-b.yaml");
@@ -168,15 +185,16 @@ TEST_F(Init, WritesAPairForOneMachine) {
 TEST_F(Init, AsksAWhatItAccepts) {
   (void)folder_.write("a.csv", people(2));
   const auto words = [&](const std::string& out, std::vector<std::string> more = {}) {
-    std::vector<std::string> all{"--party", "A",     "--data",     at("a.csv"), "--dial",  "b.org:7000",
-                                 "--model", "lr",    "--id",       "person_id", "--align", "intersection",
-                                 "--out",   at(out), "--plaintext"};
+    std::vector<std::string> all{"--party", "A",     "--data",      at("a.csv"), "--dial",      "b.org:7000",
+                                 "--model", "lr",    "--id",        "person_id", "--align",     "intersection",
+                                 "--out",   at(out), "--plaintext", "--kind",    "label=ignore"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
   const auto accepted = [&](const char* file) { return job::load_job(folder_ / file).own.accept; };
   // At a terminal.
-  const std::string asked = answer("open_top\n", words("yes.yaml"));
+  const std::string asked = answer("open-top\nopen_top\n", words("yes.yaml"));
+  EXPECT_THAT(asked, HasSubstr("--accept must be open_top or nothing, not 'open-top'\n")) << "and is asked again";
   EXPECT_THAT(asked,
               AllOf(HasSubstr("could recover A's"), HasSubstr("What A accepts: open_top, or nothing [nothing]: "),
                     Not(HasSubstr("Nothing is accepted"))));
@@ -200,12 +218,15 @@ TEST_F(Init, DoesNotLetBAccept) {
   const Result result = call({"--party", "B", "--data", at("b.csv"), "--accept", "open_top", "--out", at("b.yaml")});
   EXPECT_EQ(result.code, kWrongUsage);
   EXPECT_THAT(result.err, HasSubstr("--accept is A's to say"));
-  EXPECT_THAT(call({"--party", "B", "--data", at("b.csv"), "--out", at("b.yaml")}).out, Not(HasSubstr("accepted")));
+  const Result fine = call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--out", at("b.yaml")});
+  EXPECT_EQ(fine.code, kDone);
+  EXPECT_THAT(fine.out, Not(HasSubstr("accepted")));
 }
 
 TEST_F(Init, NeverReplacesAFileUnlessTold) {
   (void)folder_.write("b.csv", people(2));
-  const std::vector<std::string> words{"--party", "B", "--data", at("b.csv"), "--out", at("job.yaml")};
+  const std::vector<std::string> words{"--party", "B",         "--data", at("b.csv"),
+                                       "--id",    "person_id", "--out",  at("job.yaml")};
   (void)folder_.write("job.yaml", "mine");
   const Result result = call(words);
   EXPECT_EQ(result.code, kFailed);
@@ -219,16 +240,35 @@ TEST_F(Init, NeverReplacesAFileUnlessTold) {
 
 TEST_F(Init, AsksWhatIsNotGiven) {
   (void)folder_.write("b.csv", people(2));
-  // party, data, id (taken), label, model, alignment, address, certificate, key, the peer's
-  const std::string out = answer("B\n" + at("b.csv") + "\n\nflag\nlr\n\n\n\n\n\n", {"--out", at("job.yaml")});
-  EXPECT_THAT(out, AllOf(HasSubstr("Which party this is: A, or B, who has the labels: "),
-                         HasSubstr("Column that names the people, or none [person_id]: "),
-                         HasSubstr("Column that is to be predicted [label]: "), HasSubstr("[wdl]: "),
-                         HasSubstr("[intersection]: "), HasSubstr("[0.0.0.0:7000]: ")));
+  // party, data, id, label, model, alignment, address
+  const std::string out = answer("B\n" + at("b.csv") + "\nperson_id\nflag\nlr\n\n\n", {"--out", at("job.yaml")});
+  EXPECT_THAT(out,
+              AllOf(HasSubstr("Which party this is: A, or B, who has the labels: "),
+                    HasSubstr("Column that names the people, or none (different in every row: person_id, note, row): "),
+                    HasSubstr("Column that is to be predicted [label]: "), HasSubstr("[wdl]: "),
+                    HasSubstr("[intersection]: "), HasSubstr("[0.0.0.0:7000]: ")));
   const job::Job job = job::load_job(folder_ / "job.yaml");
   EXPECT_EQ(job.own.data.label_column, "flag");
   EXPECT_EQ(job.own.link.certificate, folder_ / "keys/b.crt");
+  EXPECT_EQ(job.own.link.peer, folder_ / "keys/a.crt");
+  EXPECT_EQ(testing::mode_of(folder_ / "keys/b.key"), 0600U);
   EXPECT_THAT(testing::message_of<UsageError>([&] { (void)answer("A\n", {}); }), HasSubstr("--data is missing"));
+}
+
+TEST_F(Init, AsksAgainAfterATypo) {
+  (void)folder_.write("b.csv", people(2));
+  const std::string out = answer("C\nB\nnowhere.csv\n" + at("b.csv") +
+                                     "\npersonid\nperson_id\nperson_id\nlable\nflag\nlinreg\nmlr\nlr\nsorted\nunion\n" +
+                                     "7000\n0.0.0.0:7001\n",
+                                 {"--out", at("job.yaml")});
+  EXPECT_THAT(out, AllOf(HasSubstr("--party must be A or B, not 'C'\n"), HasSubstr("no such file as nowhere.csv\n"),
+                         HasSubstr("did you mean 'person_id'?\n"), HasSubstr("is taken for the ids"),
+                         HasSubstr("did you mean 'label'?\n"), HasSubstr("there is no 'linreg', only: lr"),
+                         HasSubstr("there is no 'sorted'"), HasSubstr("must be HOST:PORT")));
+  const job::Job job = job::load_job(folder_ / "job.yaml");
+  EXPECT_EQ(job.shared.model.kind, ModelKind::kMlr);
+  EXPECT_EQ(job.shared.alignment.mode, job::AlignmentMode::kUnion);
+  EXPECT_EQ(job.own.link.listen, "0.0.0.0:7001");
 }
 
 TEST_F(Init, SaysWhichFlagIsMissingOrWrong) {
@@ -244,22 +284,38 @@ TEST_F(Init, SaysWhichFlagIsMissingOrWrong) {
   EXPECT_THAT(complaint({"--data", data}), HasSubstr("--party is missing"));
   EXPECT_THAT(complaint({"--party", "C", "--data", data}), HasSubstr("--party must be A or B"));
   EXPECT_THAT(complaint({"--party", "B"}), HasSubstr("--data is missing"));
-  EXPECT_THAT(complaint({"--party", "A", "--data", data}), HasSubstr("--dial is missing"));
-  EXPECT_THAT(complaint({"--party", "A", "--data", data, "--label", "age"}), HasSubstr("--label is for B"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", at("plain.csv")}), HasSubstr("--label is missing"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--label", "lable"}), HasSubstr("did you mean 'label'?"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--label", "age"}), HasSubstr("missing values"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--model", "svm"}), HasSubstr("there is no 'svm', only: lr"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--label", "town", "--model", "linear"}),
+  EXPECT_THAT(
+      complaint({"--party", "B", "--data", data}),
+      HasSubstr(
+          "--id is missing: Column that names the people, or none (different in every row: person_id, note, row)"));
+  EXPECT_THAT(complaint({"--party", "A", "--data", data, "--id", "person_id", "--kind", "label=ignore"}),
+              HasSubstr("--dial is missing"));
+  EXPECT_THAT(
+      complaint({"--party", "A", "--data", data, "--id", "person_id", "--kind", "label=ignore", "--label", "age"}),
+      HasSubstr("--label is for B"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", at("plain.csv"), "--id", "none"}), HasSubstr("--label is missing"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--label", "lable"}),
+              HasSubstr("did you mean 'label'?"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--label", "age"}),
+              HasSubstr("missing values"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--model", "svm"}),
+              HasSubstr("there is no 'svm', only: lr"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--label", "town", "--model", "linear"}),
               HasSubstr("the labels are words"));
   EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "none", "--align", "union"}),
               HasSubstr("needs a column with ids"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--kind", "age=colour"}), HasSubstr("there is no kind"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--kind", "label=ignore"}), HasSubstr("the id or the label"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--listen", "a:1", "--dial", "b:2"}), HasSubstr("exclude"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--plaintext", "--key", "k"}), HasSubstr("leave out --key"));
-  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--listen", "nowhere"}), HasSubstr("HOST:PORT"));
-  EXPECT_THAT(complaint({"--party", "A", "--data", data, "--dial", "b:2", "--model", "mlr"}),
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--kind", "age=colour"}),
+              HasSubstr("there is no kind"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--kind", "label=ignore"}),
+              HasSubstr("the id, the label or the weight"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--listen", "a:1", "--dial", "b:2"}),
+              HasSubstr("exclude"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--plaintext", "--key", "k"}),
+              HasSubstr("leave out --key"));
+  EXPECT_THAT(complaint({"--party", "B", "--data", data, "--id", "person_id", "--listen", "nowhere"}),
+              HasSubstr("HOST:PORT"));
+  EXPECT_THAT(complaint({"--party", "A", "--data", data, "--id", "person_id", "--kind", "label=ignore", "--dial", "b:2",
+                         "--model", "mlr"}),
               HasSubstr("--classes is missing"));
   EXPECT_THAT(complaint({"--both", "--data", data}), HasSubstr("--peer-data is missing"));
   EXPECT_THAT(complaint({"--both", "--data", data, "--party", "A"}), HasSubstr("leave out --party"));
@@ -268,7 +324,12 @@ TEST_F(Init, SaysWhichFlagIsMissingOrWrong) {
 
 TEST_F(Init, KnowsLibsvmFiles) {
   (void)folder_.write("b.txt", "+1 1:1 5:1\n-1 3:1\n+1 2:1 3:1 7:1\n");
-  const Result result = call({"--party", "B", "--data", at("b.txt"), "--out", at("job.yaml")});
+  const std::vector<std::string> words{"--party", "B", "--data", at("b.txt"), "--out", at("job.yaml")};
+  const Result refused = call(words);
+  EXPECT_THAT(refused.err, HasSubstr("--align is missing")) << "never guessed";
+  std::vector<std::string> aligned = words;
+  aligned.insert(aligned.end(), {"--align", "aligned"});
+  const Result result = call(aligned);
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
   EXPECT_EQ(job.own.data.format, job::FileFormat::kLibsvm);
@@ -283,7 +344,7 @@ TEST_F(Init, RelativePathsBeginAtTheJobFile) {
   (void)folder_.write("b.csv", people(2));
   std::filesystem::create_directory(folder_ / "jobs");
   const std::string relative = std::filesystem::relative(folder_ / "b.csv").string();
-  const Result result = call({"--party", "B", "--data", relative, "--out", at("jobs/job.yaml")});
+  const Result result = call({"--party", "B", "--data", relative, "--id", "person_id", "--out", at("jobs/job.yaml")});
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "jobs/job.yaml");
   EXPECT_TRUE(std::filesystem::equivalent(job.own.data.train.value(), folder_ / "b.csv"));
@@ -297,8 +358,8 @@ TEST(InitPaths, OfAJobFileHereBeginHere) {
 
 TEST_F(Init, FilesWithoutAHeaderHaveNumberedColumns) {
   (void)folder_.write("b.csv", "1.5,x,0\n2.5,y,1\n3.25,x,1\n");
-  const Result result =
-      call({"--party", "B", "--data", at("b.csv"), "--label", "3", "--model", "lr", "--out", at("job.yaml")});
+  const Result result = call({"--party", "B", "--data", at("b.csv"), "--label", "3", "--model", "lr", "--align",
+                              "aligned", "--out", at("job.yaml")});
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
   EXPECT_FALSE(job.own.data.header);
@@ -334,16 +395,38 @@ TEST(InitGuess, LargeLabelsGetLargeDerivatives) {
   EXPECT_EQ(init::largest_derivative(ModelKind::kMlr, prices), 256);
 }
 
-TEST(InitGuess, IdsAreUniqueAndCalledSo) {
+TEST(InitGuess, IdsAreUniqueAndTakenOnlyWhereThereIsNoOther) {
   init::Sample sample;
-  sample.columns = {profile("age", {"1", "2", "3"}), profile("customerId", {"9", "5", "7"})};
-  EXPECT_EQ(init::guess_id(sample), "customerId");
-  sample.columns[1] = profile("customerId", {"9", "5", "9"});
-  EXPECT_EQ(init::guess_id(sample), std::nullopt);
-  sample.columns[0] = profile("who", {"ann", "bob", "cid"});
-  EXPECT_EQ(init::guess_id(sample), "who");
-  sample.columns = {profile("paid", {"1", "2", "3"}), profile("x", {"9", "5", "7"})};
-  EXPECT_EQ(init::guess_id(sample), std::nullopt) << "'paid' only ends like it";
+  const auto sure = [&] { return init::id_candidates(sample).sure; };
+  sample.columns = {profile("age", {"1", "2", "1"}), profile("customerId", {"9", "5", "7"})};
+  EXPECT_EQ(sure(), "customerId");
+  sample.columns[0] = profile("cents", {"1", "2", "3"});
+  EXPECT_EQ(sure(), std::nullopt);
+  EXPECT_EQ(init::id_candidates(sample).names, (std::vector<std::string>{"cents", "customerId"}));
+  sample.columns = {profile("who", {"ann", "bob", "cid"}), profile("customerId", {"9", "5", "9"})};
+  EXPECT_EQ(sure(), "who");
+  sample.columns = {profile("paid", {"1", "2", "3"}), profile("x", {"9.5", "5", "7"})};
+  EXPECT_EQ(sure(), std::nullopt) << "'paid' only ends like it";
+  EXPECT_EQ(init::id_candidates(sample).names, std::vector<std::string>{"paid"}) << "and could be it";
+  for (const char* name : {"idx", "sid", "id", "user_id"}) {
+    sample.columns[0] = profile(name, {"133", "273", "175"});
+    EXPECT_EQ(sure(), name) << "as in FATE's files";
+  }
+}
+
+TEST(InitGuess, ColumnsThatAreUniqueAreNoFeatures) {
+  for (const auto& cells : {std::vector<std::string>{"133", "273", "175"}, std::vector<std::string>{"a", "b", "c"},
+                            std::vector<std::string>{"1", "2", "3"}}) {
+    EXPECT_EQ(init::guess_column(profile("sid", cells)).column.kind, ColumnKind::kIgnore);
+  }
+  EXPECT_EQ(init::guess_column(profile("x0", {"0.254879", "-1.5", "2.25"})).column.kind, ColumnKind::kNumeric)
+      << "measured numbers hardly repeat";
+}
+
+TEST(InitGuess, NumbersThatAreNotFiniteAreNamed) {
+  const init::ColumnGuess guess = init::guess_column(profile("x", {"1", "inf", "1", "1e400", "2"}));
+  EXPECT_EQ(guess.column.kind, ColumnKind::kNumeric);
+  EXPECT_THAT(guess.why, HasSubstr("2 NOT FINITE"));
 }
 
 TEST(InitGuess, UnusualMarksOfMissingNumbersAreFound) {
@@ -351,18 +434,134 @@ TEST(InitGuess, UnusualMarksOfMissingNumbersAreFound) {
   EXPECT_TRUE(income.is_numeric());
   EXPECT_EQ(income.missing(), 2U);
   EXPECT_FALSE(profile("grade", {"a", "-", "b"}).is_numeric());
-  EXPECT_EQ(init::guess_column(income, false).column.missing, job::MissingValue::kMean);
+  EXPECT_EQ(init::guess_column(income).column.missing, job::MissingValue::kMean);
 }
 
 TEST(InitGuess, CodesAreCategoriesAndSentencesAreNot) {
-  const init::ColumnGuess code = init::guess_column(profile("region_code", {"3", "1", "3", "7"}), false);
+  const init::ColumnGuess code = init::guess_column(profile("region_code", {"3", "1", "3", "7"}));
   EXPECT_EQ(code.column.kind, ColumnKind::kCategorical);
   std::vector<std::string> sentences;
   sentences.reserve(50);
   for (int i = 0; i < 50; ++i) {
     sentences.push_back("word" + std::to_string(i) + ", other" + std::to_string(i * 3) + ", more" + std::to_string(i));
   }
-  EXPECT_EQ(init::guess_column(profile("text", sentences), false).column.kind, ColumnKind::kIgnore);
+  EXPECT_EQ(init::guess_column(profile("text", sentences)).column.kind, ColumnKind::kIgnore);
+}
+
+/// Rows of a bank: the label and the income are both called like a label.
+constexpr std::string_view kBank = "customer,age,income,default\n1007,30,50000,0\n1003,40,52000,1\n1001,30,50000,0\n";
+
+TEST_F(Init, NeverGuessesAmongSeveralLabelsOrIds) {
+  (void)folder_.write("b.csv", kBank);
+  const Result without = call({"--party", "B", "--data", at("b.csv"), "--out", at("job.yaml")});
+  EXPECT_NE(without.code, kDone);
+  EXPECT_THAT(without.err, AllOf(HasSubstr("--id is missing"), HasSubstr("customer")));
+  const Result no_label = call({"--party", "B", "--data", at("b.csv"), "--id", "customer", "--out", at("job.yaml")});
+  EXPECT_THAT(no_label.err, HasSubstr("--label is missing: Column that is to be predicted (one of: income, default)"));
+  const Result no_id =
+      call({"--party", "B", "--data", at("b.csv"), "--id", "none", "--label", "default", "--out", at("job.yaml")});
+  EXPECT_THAT(no_id.err, AllOf(HasSubstr("--align is missing"), HasSubstr("nonsense")));
+  const Result fine = call({"--party", "B", "--data", at("b.csv"), "--id", "customer", "--label", "default", "--weight",
+                            "age", "--out", at("job.yaml")});
+  ASSERT_EQ(fine.code, kDone) << fine.err;
+  const job::Job job = job::load_job(folder_ / "job.yaml");
+  EXPECT_EQ(job.own.data.label_column, "default");
+  EXPECT_EQ(job.own.data.weight_column, "age");
+  EXPECT_EQ(job.own.data.columns.size(), 1U) << "all others are listed";
+  EXPECT_EQ(job.own.data.default_kind, std::nullopt);
+}
+
+TEST_F(Init, AsksAboutALabelAtA) {
+  (void)folder_.write("a.csv", "id,x,default\n7,0.5,0\n9,1.5,1\n8,2.5,1\n");
+  const std::vector<std::string> words{"--party", "A",    "--data", at("a.csv"), "--dial",
+                                       "b:7000",  "--id", "id",     "--out",     at("job.yaml")};
+  const auto with = [&](const std::string& kind) {
+    std::vector<std::string> more = words;
+    more.insert(more.end(), {"--kind", kind, "--force"});
+    EXPECT_EQ(call(more).code, kDone);
+    return column(job::load_job(folder_ / "job.yaml"), "default").kind;
+  };
+  EXPECT_THAT(call(words).err,
+              AllOf(HasSubstr("--kind is missing for column 'default'"), HasSubstr("--kind default=ignore")));
+  EXPECT_EQ(with("default=ignore"), ColumnKind::kIgnore);
+  EXPECT_EQ(with("default=numeric"), ColumnKind::kNumeric);
+  std::vector<std::string> forced = words;
+  forced.emplace_back("--force");
+  EXPECT_THAT(answer("what\nnumeric\nlr\n\n\n", forced), HasSubstr("It must be numeric or ignore"));
+  EXPECT_EQ(column(job::load_job(folder_ / "job.yaml"), "default").kind, ColumnKind::kNumeric);
+}
+
+TEST_F(Init, SaysWhatTheSharedSectionTellsOfLabels) {
+  (void)folder_.write("b.csv", "id,x,price\na,0.5,1000.5\nb,1.5,90000\nc,2.5,70\n");
+  const Result linear = call({"--party", "B", "--data", at("b.csv"), "--model", "linear", "--out", at("job.yaml")});
+  ASSERT_EQ(linear.code, kDone) << linear.err;
+  EXPECT_THAT(linear.out, AllOf(HasSubstr("derivative.largest is 524288"), HasSubstr("A learns this bound")));
+  const std::string text = testing::content_of(folder_ / "job.yaml");
+  EXPECT_THAT(text, HasSubstr("# Follows from the largest of B's labels"));
+  (void)folder_.write("c.csv", people(3));
+  const Result classes =
+      call({"--party", "B", "--data", at("c.csv"), "--id", "person_id", "--out", at("classes.yaml")});
+  EXPECT_THAT(classes.out, HasSubstr("shared.model.classes is 3, counted in the labels: A learns it"));
+  EXPECT_THAT(testing::content_of(folder_ / "classes.yaml"), HasSubstr("# Counted in B's labels"));
+}
+
+TEST_F(Init, TakesFormatsAsSaidAndLibsvmWithoutLabelsAtA) {
+  (void)folder_.write("a.txt", "1:1 5:1\n3:1\n2:1 7:1\n");
+  const Result of_a =
+      call({"--party", "A", "--data", at("a.txt"), "--align", "aligned", "--dial", "b:1", "--out", at("a.yaml")});
+  ASSERT_EQ(of_a.code, kDone) << of_a.err;
+  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.format, job::FileFormat::kLibsvm);
+  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.libsvm.features, 7U);
+  EXPECT_THAT(call({"--party", "B", "--data", at("a.txt"), "--format", "libsvm", "--align", "aligned"}).err,
+              HasSubstr("a.txt: line 1: is not `label index:value ...`"));
+  EXPECT_THAT(call({"--party", "B", "--data", at("a.txt"), "--format", "xml"}).err, HasSubstr("--format must be"));
+  (void)folder_.write("b.csv", kBank);
+  EXPECT_THAT(call({"--party", "B", "--data", at("b.csv"), "--format", "libsvm"}).err, HasSubstr("line 1"));
+}
+
+TEST_F(Init, TakesTheIdentityAndThePeersCertificateFromKeys) {
+  (void)folder_.write("b.csv", "id,x,y\na,0.5,0\nb,1.5,1\nc,2.5,1\n");
+  const std::vector<std::string> words{"--party", "B",       "--data", at("b.csv"),   "--model",
+                                       "lr",      "--force", "--out",  at("job.yaml")};
+  const auto link = [&](const std::string& said) {
+    const Result result = call(words);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    EXPECT_THAT(result.out, HasSubstr(said));
+    return job::load_job(folder_ / "job.yaml").own.link;
+  };
+  // The peer's came first: it is no identity, for its key is not there.
+  (void)make_identity_files("app", folder_ / "elsewhere", 30);
+  std::filesystem::create_directory(folder_ / "keys");
+  std::filesystem::copy_file(folder_ / "elsewhere/app.crt", folder_ / "keys/app.crt");
+  const job::Link made = link("so it was made");
+  EXPECT_EQ(made.certificate, folder_ / "keys/b.crt");
+  EXPECT_EQ(made.peer, folder_ / "keys/app.crt");
+  EXPECT_EQ(testing::mode_of(folder_ / "keys/b.key"), 0600U);
+  // Once more: what is there is taken.
+  const job::Link taken = link("identity: " + at("keys/b.crt"));
+  EXPECT_EQ(taken.key, folder_ / "keys/b.key");
+  EXPECT_EQ(taken.peer, folder_ / "keys/app.crt");
+  // Two that could be the peer's, and two identities.
+  (void)make_identity_files("other", folder_ / "elsewhere", 30);
+  std::filesystem::copy_file(folder_ / "elsewhere/other.crt", folder_ / "keys/other.crt");
+  EXPECT_THAT(call(words).err, AllOf(HasSubstr("--peer is missing"), HasSubstr("app.crt"), HasSubstr("other.crt")));
+  std::filesystem::copy_file(folder_ / "elsewhere/other.key", folder_ / "keys/other.key");
+  EXPECT_THAT(call(words).err,
+              AllOf(HasSubstr("--certificate and --key are missing"), HasSubstr("b.key"), HasSubstr("other.key")));
+  // Beside a certificate that was named, the other one is the peer's.
+  (void)make_identity_files("bank", folder_ / "safe", 30);
+  std::filesystem::copy_file(folder_ / "elsewhere/app.crt", folder_ / "safe/app.crt");
+  std::vector<std::string> named = words;
+  named.insert(named.end(), {"--certificate", at("safe/bank.crt"), "--key", at("safe/bank.key")});
+  EXPECT_EQ(call(named).code, kDone);
+  EXPECT_EQ(job::load_job(folder_ / "job.yaml").own.link.peer, folder_ / "safe/app.crt");
+  // A key whose certificate has another name, and one without any.
+  std::filesystem::remove(folder_ / "keys/other.key");
+  std::filesystem::remove(folder_ / "keys/other.crt");
+  std::filesystem::rename(folder_ / "keys/b.crt", folder_ / "keys/bank.crt");
+  EXPECT_EQ(link("identity: ").certificate, folder_ / "keys/bank.crt");
+  std::filesystem::remove(folder_ / "keys/bank.crt");
+  EXPECT_THAT(call(words).err, HasSubstr("no certificate beside it belongs to this key"));
 }
 
 TEST(InitHelp, ShowsHowToBegin) {

@@ -43,6 +43,24 @@ TEST(JobOptions, NameAFileAndWhatToChange) {
   EXPECT_THAT(message_of<UsageError>([&] { (void)read({"--job", path}); }), HasSubstr("--job is given twice"));
 }
 
+TEST(JobOptions, ThreadsAreThoseOfTheSectionResources) {
+  const ScratchFolder folder;
+  const std::string path = folder.write("job.yaml", kJobText).string();
+  Command train = kTrain;
+  train.options.push_back(threads_option());
+  const auto read = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"--job", path});
+    return read_job_options(Arguments(train, words)).own.resources.threads;
+  };
+  EXPECT_EQ(read({}), std::nullopt);
+  EXPECT_EQ(read({"--threads", "3"}), 3U);
+  EXPECT_EQ(read({"--threads", "3", "--set", "private.resources.threads=5"}), 3U);
+  EXPECT_THAT(message_of<UsageError>([&] {
+                (void)read({"--threads", "0"});
+              }),
+              HasSubstr("--threads needs a whole number from 1 to 4096"));
+}
+
 TEST(JobOptions, AreInTheHelpWithAllThatAJobMaySay) {
   const std::string help = help_of(kTrain);
   EXPECT_THAT(help, HasSubstr("usage: blindfl train --job FILE [--set KEY=VALUE]...\n"));
@@ -66,11 +84,13 @@ class LinkOfJob : public ::testing::Test {
 
 TEST_F(LinkOfJob, HasItsAddressAndCertificates) {
   link_.patience = 7;
+  link_.patience_silent = 11;
   link_.window = 2;
   const net::GrpcOptions options = link_of(link_);
   EXPECT_EQ(options.role, net::GrpcOptions::Role::kListen);
   EXPECT_EQ(options.address, "127.0.0.1:0");
   EXPECT_EQ(options.patience, std::chrono::seconds(7));
+  EXPECT_EQ(options.silence, std::chrono::seconds(11));
   EXPECT_EQ(options.keepalive, net::GrpcOptions{}.keepalive);
   EXPECT_EQ(options.window, std::uint64_t{2} << 20);
   ASSERT_TRUE(options.tls.has_value());
@@ -83,6 +103,7 @@ TEST_F(LinkOfJob, HasItsAddressAndCertificates) {
 TEST_F(LinkOfJob, HasTheDefaultsOfALink) {
   const net::GrpcOptions options = link_of(link_);
   EXPECT_EQ(options.patience, net::GrpcOptions{}.patience);
+  EXPECT_EQ(options.silence, net::GrpcOptions{}.silence);
   EXPECT_EQ(options.keepalive, net::GrpcOptions{}.keepalive);
   EXPECT_EQ(options.window, net::GrpcOptions{}.window);
 }

@@ -81,6 +81,7 @@ TEST_F(Ping, SaysWhatIsWrong) {
   const Result nobody = call(args);
   EXPECT_EQ(nobody.code, kFailed);
   EXPECT_THAT(nobody.err, HasSubstr("is the port right"));
+  EXPECT_THAT(nobody.out, HasSubstr("no link to the peer at " + at_ + " yet: nobody listens there")) << "at once";
 
   const Result own = call(ping("--dial", "first", "first"));
   EXPECT_EQ(own.code, kFailed);

@@ -43,6 +43,9 @@ job::Shared shared_of(ModelKind kind) {
   job::Shared shared;
   shared.model.kind = kind;
   if (kind == ModelKind::kMlr) shared.model.classes = 5;
+  shared.training.epochs = 10;
+  shared.training.test_share = 0;
+  shared.training.momentum = 0;
   return shared;
 }
 
@@ -171,7 +174,7 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   EXPECT_EQ(all.bytes_to_b_per_epoch, all.per_step.bytes_to_b * 10);
   EXPECT_EQ(all.bytes_to_a, all.setup.bytes_to_a + all.bytes_to_a_per_epoch * 10);
   EXPECT_EQ(all.memory_a, cost.memory_a + std::uint64_t{412} * 64 * 16 * 2);
-  EXPECT_EQ(all.layers.front().why, plan.why);
+  EXPECT_EQ(table_text(all.layers.front().rows, kLink), table_text(plan.rows, kLink));
 }
 
 TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
@@ -229,17 +232,57 @@ TEST(Estimate, LinkChangesTheTimeAndNotTheChoice) {
 
 TEST(Estimate, IsWrittenForAScreen) {
   JobEstimate all = estimate(shared_of(ModelKind::kLr), numeric_shape(300), numeric_shape(40), 100000, kLink);
+  EXPECT_EQ(all.layers.front().words, "A's 300 features: exchanged over lattice; B's 40 features: over lattice");
   const std::string text = estimate_text(all);
-  EXPECT_THAT(text, HasSubstr("layer 'source': A's features exchanged over lattice; B's features over lattice\n"
-                              "  A's 300 features, exchanged over lattice, take "));
-  EXPECT_THAT(text, HasSubstr("\nsteps               7820: 10 epochs of 782\n"
-                              "link                1000 Mbit/s, 1 ms there and back\n"
+  EXPECT_THAT(text, ::testing::StartsWith("layer   features          way "));
+  EXPECT_THAT(text,
+              ::testing::ContainsRegex(
+                  "\nsource  A's 300 features  exchanged over lattice +[0-9.]+ ms +[0-9.]+ MB  chosen\n +exchanged "
+                  "over paillier "));
+  EXPECT_THAT(text, ::testing::ContainsRegex("\n +B's 40 features   over lattice "));
+  EXPECT_THAT(text, HasSubstr("\nsteps               7,820: 10 epochs of 782\n"
+                              "link                1 Gbit/s, 1 ms there and back\n"
                               "machine             as the schemes expect, not measured\n"));
   EXPECT_THAT(text, HasSubstr("from B to A"));
+  EXPECT_THAT(text, Not(HasSubstr("e+")));
   all.seconds = 7500;
   all.speed.factors = {{"lattice", 1.25}, {"paillier", 5.5}};
   EXPECT_THAT(estimate_text(all), AllOf(HasSubstr(" 2 h 05 min\n"), HasSubstr("lattice takes 1.2 times"),
                                         HasSubstr("paillier takes 5.5 times what it expects (measured)")));
+}
+
+// Bank marketing: 45,211 rows, nine categorical columns and seven numeric ones, divided between the parties.
+TEST(OneHot, IsSaidToBeCheaperWhereItIs) {
+  PartyShape a = numeric_shape(3);
+  a.fields = parse_fields("13,4,5,3,3,3", "fields");
+  PartyShape b = numeric_shape(4);
+  b.fields = parse_fields("4,13,5", "fields");
+  job::Shared shared = shared_of(ModelKind::kWdl);
+  shared.training.epochs = 1;
+  const JobEstimate embedded = estimate(shared, a, b, 45211, kLink);
+  const auto one_hot = cheaper_one_hot(shared, a, b, 45211, kLink);
+  ASSERT_EQ(one_hot.size(), 2U);
+  EXPECT_EQ(one_hot[0].kind, ModelKind::kMlp) << "the nearest to embeddings first";
+  EXPECT_EQ(one_hot[1].kind, ModelKind::kLr);
+  for (const OneHotEstimate& each : one_hot) {
+    EXPECT_LT(each.estimate.seconds * 1.5, embedded.seconds);
+    EXPECT_LT(each.estimate.bytes_to_a + each.estimate.bytes_to_b, embedded.bytes_to_a + embedded.bytes_to_b);
+    EXPECT_EQ(each.estimate.rows, embedded.rows);
+  }
+  EXPECT_LT(one_hot[1].estimate.bytes_to_a * 10, embedded.bytes_to_a);
+  const std::string line = one_hot_text(embedded, one_hot);
+  EXPECT_EQ(std::ranges::count(line, '\n'), 1) << "one line";
+  EXPECT_THAT(line, AllOf(::testing::StartsWith("One-hot columns (one_hot: true) would take about "),
+                          HasSubstr(" (model.kind: mlp) or "), HasSubstr(" (model.kind: lr) in place of "),
+                          HasSubstr(" GB and ")));
+}
+
+TEST(OneHot, IsNotMentionedForOtherModelsNorWhereItIsNoCheaper) {
+  EXPECT_TRUE(cheaper_one_hot(shared_of(ModelKind::kMlp), numeric_shape(30), numeric_shape(3), 1000, kLink).empty());
+  PartyShape large = numeric_shape(1);
+  large.fields = parse_fields("1000000,1000000", "fields");
+  EXPECT_TRUE(cheaper_one_hot(shared_of(ModelKind::kDlrm), large, large, 1000, kLink).empty());
+  EXPECT_EQ(one_hot_text({}, {}), "");
 }
 
 TEST(Estimate, SaysHowMuchTheRunHides) {
@@ -309,8 +352,8 @@ class Plan : public ::testing::Test {
 TEST_F(Plan, TellsWhatAJobTakes) {
   const Result result = call({"--features", "500000", "--nonzeros", "7", "--peer-features", "62", "--rows", "1280"});
   EXPECT_EQ(result.code, kDone) << result.err;
-  EXPECT_THAT(result.out, HasSubstr("A's features updated under encryption with paillier"));
-  EXPECT_THAT(result.out, HasSubstr("100: 10 epochs of 10\n"));
+  EXPECT_THAT(result.out, HasSubstr("encrypted updates over paillier"));
+  EXPECT_THAT(result.out, HasSubstr("1008: 112 epochs of 9\n"));
   EXPECT_THAT(result.out, HasSubstr("in all"));
 }
 

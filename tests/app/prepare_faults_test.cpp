@@ -45,7 +45,13 @@ TEST(PreparationFaults, NameLineAndColumnOfABadNumber) {
   EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1,secret\n"), HasSubstr("line 3: column 2 ('b'): not a number"));
   EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1,777\n"),
               HasSubstr("line 3: column 2 ('b'): beyond private.data.numeric.largest"));
-  EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n\n1,?\n"), HasSubstr("line 4: column 2 ('b'): the number is missing"));
+  job::Job strict = job_of_a("");
+  strict.own.data.columns = {{.name = "b", .missing = job::MissingValue::kError}};
+  EXPECT_THAT(fault_of(strict, "a,b\n1,2\n\n1,?\n"), HasSubstr("line 4: column 2 ('b'): the number is missing"));
+  for (const std::string number : {"inf", "-inf", "1e400"}) {
+    EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1," + number + "\n"),
+                HasSubstr("line 3: column 2 ('b'): not a finite number"));
+  }
   EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1,777,777\n"), HasSubstr("line 3"));
   EXPECT_THAT(fault_of(job_of_a(""), "a,b\n"), HasSubstr("holds no rows"));
 }
@@ -77,6 +83,24 @@ TEST(PreparationFaults, NameColumnsThatAreNotThere) {
   job = job_of_a("");
   job.own.data.columns = {{.name = "a", .missing = job::MissingValue::kMean}};
   EXPECT_THAT(fault_of(job, "a\n?\n"), HasSubstr("column 'a': has no number to learn from"));
+}
+
+TEST(PreparationFaults, ListColumnsThatTheJobDoesNot) {
+  const ScratchFolder folder;
+  job::Job job = job_of_b(folder.write("t.csv", "id,x,new,odd,w,y\n1,1,2,3,1,0\n2,2,3,4,1,1\n"), ModelKind::kLr);
+  job.own.data.id_column = "id";
+  job.own.data.weight_column = "w";
+  job.own.data.default_kind.reset();
+  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kNumeric}};
+  EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("t.csv: private.data.columns does not list 'new', 'odd';"),
+                                     HasSubstr("kind: ignore"), HasSubstr("private.data.default_kind")));
+  job.own.data.default_kind = ColumnKind::kIgnore;
+  EXPECT_EQ(Preparation::fit(job).shape().numeric, 1U);
+  job.own.data.default_kind = ColumnKind::kNumeric;
+  EXPECT_EQ(Preparation::fit(job).shape().numeric, 3U);
+  job.own.data.default_kind.reset();
+  job.own.data.columns = {{.name = "x"}, {.name = "new", .kind = ColumnKind::kIgnore}, {.name = "odd"}};
+  EXPECT_EQ(Preparation::fit(job).shape().numeric, 2U) << "a listed column without a kind is a number";
 }
 
 TEST(PreparationFaults, CountClassesWithoutNamingThem) {

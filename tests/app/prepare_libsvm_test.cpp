@@ -61,6 +61,18 @@ TEST(PreparationOfLibsvm, IgnoresLabelsAtA) {
   EXPECT_TRUE(Preparation::fit(job).classes().empty());
 }
 
+TEST(PreparationOfLibsvm, NeedsNoLabelsAtAOrToScore) {
+  const ScratchFolder folder;
+  job::Job job = libsvm_job(folder.write("x.svm", "1:1\n9:4\n"));
+  job.own.party = job::PartyName::kA;
+  const PreparedRows rows = train_rows(job, folder);
+  EXPECT_EQ(rows.rows->rows(), 2U);
+  EXPECT_EQ(numbers_of(rows)[1][8], 4);
+  const Preparation of_b = Preparation::fit(libsvm_job(folder.write("b.svm", kText)));
+  EXPECT_EQ(of_b.read(folder.write("score.svm", "1:1\n"), Labels::kNone, folder.path()).rows->rows(), 1U);
+  EXPECT_THROW((void)Preparation::fit(libsvm_job(folder.write("no.svm", "1:1\n"))), DataError) << "B's labels";
+}
+
 TEST(PreparationOfLibsvm, CountsAsTheJobSays) {
   const ScratchFolder folder;
   job::Job job = libsvm_job(folder.write("x.svm", "0 0:1\n1 4:4\n"));

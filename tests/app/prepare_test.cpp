@@ -1,19 +1,23 @@
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "blindfl/app/prepare/encoded_file.h"
 #include "blindfl/app/prepare/preparation.h"
+#include "blindfl/base/error.h"
 #include "blindfl/data/row_store.h"
 #include "prepare_jobs.h"
 #include "testing/batches.h"
 #include "testing/compressed.h"
 #include "testing/real_data.h"
 #include "testing/scratch_folder.h"
+#include "testing/thrown.h"
 
 namespace blindfl::app {
 namespace {
@@ -136,7 +140,10 @@ TEST(Preparation, TransformsNumbers) {
                           {.name = "l", .transform = Transform::kLog}};
   const Rows numbers = numbers_of(train_rows(job, folder));
   const double root = std::sqrt(1.5);
-  const Rows expected = {{1, -root, 0}, {2, 0, std::log(2.0)}, {3, root, -std::log(4.0)}};
+  // Logarithms are standardised: 0, log 2 and -log 4 are 0, 1 and -2 times log 2.
+  const double third = 1 / 3.0;
+  const double spread = std::sqrt((third * third + 16 * third * third + 25 * third * third) / 3);
+  const Rows expected = {{1, -root, third / spread}, {2, 0, 4 * third / spread}, {3, root, -5 * third / spread}};
   for (std::size_t r = 0; r < 3; ++r) {
     for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(numbers[r][c], expected[r][c], 1e-4) << r << ' ' << c;
   }
@@ -151,6 +158,85 @@ TEST(Preparation, FillsWhatIsMissing) {
                           {.name = "d", .transform = Transform::kStandardise, .missing = MissingValue::kMean}};
   const Rows numbers = numbers_of(train_rows(job, folder));
   EXPECT_EQ(numbers[2], (std::vector<double>{2, 0, 9, 0}));
+}
+
+TEST(Preparation, FillsWhatIsMissingLaterWithWhatTrainingFittedAndCountsIt) {
+  const ScratchFolder folder;
+  job::Job job = job_of_a(folder.write("train.csv", "a,l,city,tags\n1,1,Rome,x\n3,9,Bern,x;y\n"));
+  job.own.data.columns = {{.name = "l", .transform = Transform::kLog},
+                          {.name = "city", .kind = ColumnKind::kCategorical, .one_hot = true},
+                          {.name = "tags", .kind = ColumnKind::kMulti, .one_hot = true}};
+  const Preparation preparation = Preparation::fit(job);
+  const auto read = [&](std::string_view text) {
+    return preparation.read(folder.write("later.csv", text), Labels::kNone, folder.path());
+  };
+  EXPECT_TRUE(read("a,l,city,tags\n1,1,Rome,x\n").filled.empty());
+  const PreparedRows rows = read("a,l,city,tags\n,nan,None,x\n1,1,Rome,x;N/A\nNA,1,Bern,x\n");
+  // The mean of a, the mean of the logarithms, the reserved category of cities; then a tag.
+  EXPECT_EQ(numbers_of(rows)[0], (std::vector<double>{2, 0, 1, 0, 0, 0, 1, 0}));
+  EXPECT_EQ(rows.filled,
+            (std::vector<FilledColumn>{{"a", 2, false}, {"l", 1, false}, {"city", 1, true}, {"tags", 1, true}}));
+  EXPECT_EQ(words_of(rows.filled),
+            "missing cells, filled as in training: 'a' 2, 'l' 1, 'city' 1 (reserved category), 'tags' 1 (reserved "
+            "category)");
+  job.own.data.columns.push_back({.name = "a", .missing = MissingValue::kError});
+  const Preparation strict = Preparation::fit(job);
+  EXPECT_THROW((void)strict.read(folder / "later.csv", Labels::kNone, folder.path()), DataError);
+}
+
+TEST(Preparation, NamesColumnsThatAreConstant) {
+  const ScratchFolder folder;
+  job::Job job = job_of_a(folder.write("train.csv", "a,b,c,d,e\n5,1,Rome,Rome,7\n5,2,Rome,,7\n"));
+  job.own.data.columns = {{.name = "a", .transform = Transform::kStandardise},
+                          {.name = "c", .kind = ColumnKind::kCategorical},
+                          {.name = "d", .kind = ColumnKind::kCategorical},
+                          {.name = "e", .transform = Transform::kLog}};
+  const Preparation preparation = Preparation::fit(job);
+  EXPECT_EQ(preparation.constant_columns(), (std::vector<std::string>{"a", "e", "c"}));
+  EXPECT_EQ(numbers_of(train_rows(job, folder))[0], (std::vector<double>{0, 1, 0})) << "and trains on, as 0";
+}
+
+TEST(Preparation, TakesOneOfTwoClassesForThePositiveOne) {
+  const ScratchFolder folder;
+  for (const auto& [text, positive, classes] :
+       {std::tuple("x,y\n1,no\n2,yes\n", "no", std::vector<std::string>{"yes", "no"}),
+        std::tuple("x,y\n1,no\n2,yes\n", "yes", std::vector<std::string>{"no", "yes"}),
+        std::tuple("x,y\n1,1\n2,2\n", "1.0", std::vector<std::string>{"2", "1"})}) {
+    job::Job job = job_of_b(folder.write("train.csv", text), ModelKind::kLr);
+    job.own.data.label.positive = positive;
+    const Preparation preparation = Preparation::fit(job);
+    EXPECT_EQ(preparation.classes(), classes);
+    const Preparation again = loaded(saved(preparation));
+    EXPECT_EQ(again.classes(), classes) << "it is saved";
+    const std::vector<double> labels = again.read(*job.own.data.train, Labels::kNeeded, folder.path()).labels;
+    const bool first = classes.back() == "no" || classes.back() == "1";
+    EXPECT_EQ(labels, first ? (std::vector<double>{1, 0}) : (std::vector<double>{0, 1}));
+    EXPECT_EQ(train_rows(job, folder).labels, labels);
+  }
+  job::Job job = job_of_b(folder / "train.csv", ModelKind::kLr);
+  job.own.data.label.positive = "maybe";
+  EXPECT_THAT(blindfl::testing::message_of<ConfigError>([&] { (void)Preparation::fit(job); }),
+              ::testing::HasSubstr("private.data.label.positive is none of the two labels"));
+}
+
+TEST(Preparation, ReadsTheWeightsOfRows) {
+  const ScratchFolder folder;
+  job::Job job = job_of_b(folder.write("train.csv", "w,x,y\n1,5,0\n0,6,1\n2.5,7,1\n"), ModelKind::kLr);
+  job.own.data.weight_column = "w";
+  const Preparation preparation = loaded(saved(Preparation::fit(job)));
+  const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNeeded, folder.path());
+  EXPECT_EQ(rows.weights, (std::vector<double>{1, 0, 2.5}));
+  EXPECT_EQ(numbers_of(rows), (Rows{{5}, {6}, {7}})) << "a weight is no feature";
+  const auto without = folder.write("score.csv", "x\n5\n");
+  EXPECT_TRUE(preparation.read(without, Labels::kNone, folder.path()).weights.empty());
+  const auto message = [&](std::string_view text) {
+    return blindfl::testing::message_of<DataError>(
+        [&] { (void)preparation.read(folder.write("t.csv", text), Labels::kNeeded, folder.path()); });
+  };
+  using ::testing::HasSubstr;
+  EXPECT_THAT(message("x,y\n5,0\n"), HasSubstr("no column 'w', which private.data.weight_column names"));
+  EXPECT_THAT(message("w,x,y\n1,5,0\n-3,5,0\n"), HasSubstr("line 3: column 1 ('w'): a weight below 0"));
+  EXPECT_THAT(message("w,x,y\n,5,0\n"), HasSubstr("line 2: column 1 ('w'): the number is missing"));
 }
 
 TEST(Preparation, StandardisesLaterFilesWithoutLeavingTheRange) {

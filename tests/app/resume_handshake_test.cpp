@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "blindfl/app/resume_options.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "testing/thrown.h"
@@ -32,6 +33,36 @@ TEST(CommonStep, RefusesToLoseSteps) {
   EXPECT_THAT(message, HasSubstr("at the peer no run"));
   EXPECT_THROW((void)common_step({"r", {20}}, {"r", {30}}), ConfigError);
   EXPECT_THROW((void)common_step({"r", {20}}, {"s", {20}}), ConfigError);
+}
+
+TEST(GoingBack, SaysWhatThePeerHasAndWhatIsSetAside) {
+  const RunOffer mine{"r", {60, 50, 40, 20}};
+  EXPECT_EQ(newer_than(mine, 60), 0U);
+  EXPECT_EQ(newer_than(mine, 50), 1U);
+  EXPECT_EQ(newer_than(mine, 20), 3U);
+  EXPECT_EQ(
+      words_of_going_back(mine, {"r", {20, 10}}, 20),
+      "this party has checkpoints up to step 60, the peer up to step 20, and the newest that both have is of step "
+      "20: going back sets 3 newer checkpoints of this party aside, in checkpoints/superseded");
+}
+
+TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
+  const RunOffer mine{"r", {60, 50, 40, 20}};
+  const RunOffer theirs{"r", {20, 10}};
+  EXPECT_NO_THROW(confirm_going_back({}, mine, {"r", {50}}, 50)) << "one is what a kill may cost";
+  EXPECT_THAT(message_of<ConfigError>([&] { confirm_going_back({}, mine, theirs, 20); }),
+              ::testing::AllOf(HasSubstr("the peer up to step 20"), HasSubstr("`blindfl resume --go-back`")));
+  EXPECT_NO_THROW(confirm_going_back({.go_back = true}, mine, theirs, 20));
+  std::string asked;
+  const auto answer = [&](bool yes) {
+    return ResumeOptions{.confirm = [&asked, yes](const std::string& question) {
+      asked = question;
+      return yes;
+    }};
+  };
+  EXPECT_NO_THROW(confirm_going_back(answer(true), mine, theirs, 20));
+  EXPECT_THAT(asked, HasSubstr("Go back?"));
+  EXPECT_THROW(confirm_going_back(answer(false), mine, theirs, 20), ConfigError);
 }
 
 TEST(Words, ReachTheOtherParty) {

@@ -36,7 +36,7 @@ TEST(SecurityWords, OnBranchesTellWherePaillierHasThem) {
 
 TEST(SecurityWords, OnClearingNameWhatIsNotCleared) {
   const std::string page = security_page();
-  EXPECT_THAT(page, HasSubstr("Not cleared: features, in a party's own memory anyway, and pieces of embeddings"));
+  EXPECT_THAT(page, HasSubstr("Not cleared: features, in a party's own memory anyway, and shares of embeddings"));
   EXPECT_THAT(page, HasSubstr("what waits in the link to be sent, and gRPC's and OpenSSL's buffers"));
   EXPECT_THAT(page, Not(HasSubstr("Numbers are cleared when freed; GMP's")));
 }

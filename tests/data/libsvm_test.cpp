@@ -124,6 +124,19 @@ TEST(Libsvm, SaysWhatKindOfThingIsWrong) {
   }
 }
 
+TEST(Libsvm, NeedsNoLabelsWhereNobodyWantsThem) {
+  const Table table = parse("1:0.5 3:2\n# a comment\n0\n2:1 # last\n\n", {.optional_labels = true});
+  EXPECT_EQ(table.rows(), 3U);
+  EXPECT_EQ(table.labels(), (std::vector<double>{0, 0, 0}));
+  EXPECT_EQ(table.cols(), 3U);
+  EXPECT_EQ(parse("+1 1:1\n-1 2:1\n", {.optional_labels = true}).labels(), (std::vector<double>{1, -1}));
+  // An empty line could be a row without any value: rows after it would be about other people.
+  const ScratchFile file("1:1\n\n2:1\n");
+  const std::string message = message_of<DataError>([&] { (void)read_libsvm(file.path(), {.optional_labels = true}); });
+  EXPECT_EQ(message.find(file.path().string() + ": line 2: is empty, in a file without labels"), 0U) << message;
+  EXPECT_EQ(parse("0 1:1\n\n0 2:1\n", {.optional_labels = true}).rows(), 2U);
+}
+
 TEST(Libsvm, RefusesAnIndexThatNoTableCanHold) {
   EXPECT_THROW((void)parse("1 4294967294:1\n", {.index_base = 0}), DataError);
   EXPECT_EQ(parse("1 4294967293:1\n").cols(), 4294967293U);

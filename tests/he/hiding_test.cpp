@@ -85,19 +85,19 @@ TEST(Hiding, OfTheLatticeIsMadeForTheWholeRunWhereThereIsRoom) {
     double log_values;
   };
   for (const Case& c : {Case{128, 123, 64, 1, 24}, Case{123, 128, 64, 1, 24}, Case{128, 10000, 64, 1, 23},
-                        Case{128, 30, 1, kReal, 20}, Case{128, 100, 1, kReal, 16}, Case{100, 128, 1, kReal, 16},
-                        Case{128, 392, 64, kReal, 16}, Case{392, 128, 64, kReal, 16}, Case{128, 13, 64, kReal, 22}}) {
+                        Case{128, 30, 1, kReal, 22}, Case{128, 100, 1, kReal, 20}, Case{100, 128, 1, kReal, 20},
+                        Case{128, 392, 64, kReal, 21}, Case{392, 128, 64, kReal, 21}, Case{128, 13, 64, kReal, 22}}) {
     const auto spec = product(c.rows, c.inner, c.cols, c.bound, std::exp2(c.log_values));
     const auto plan = scheme.plan(spec);
     EXPECT_GE(lattice_hiding(*plan), 40 + c.log_values) << spec.describe();
     EXPECT_LE(plan->hiding_bits(), lattice_hiding(*plan)) << spec.describe();
     EXPECT_GE(plan->hiding_bits_of_run(), 40) << spec.describe();
     const auto unsaid = scheme.plan(product(c.rows, c.inner, c.cols, c.bound, 0));
-    EXPECT_LE(bytes_of(*plan), 2.2 * bytes_of(*unsaid)) << "for at most about twice the cost";
+    EXPECT_LE(bytes_of(*plan), 4.4 * bytes_of(*unsaid)) << "for at most about four times the cost";
   }
 }
 
-// The review's example, and more: the plan is not refused, costs little more, and says what is left.
+// The review's example, and more: the plan is not refused, costs no more, and says what is left.
 TEST(Hiding, OfTheLatticeIsStatedWhereThereIsNoRoom) {
   const LatticeScheme scheme;
   for (const double log_values : {26.0, 31.3, 40.0}) {
@@ -108,7 +108,7 @@ TEST(Hiding, OfTheLatticeIsStatedWhereThereIsNoRoom) {
       EXPECT_GE(lattice_hiding(*plan), 40) << "of each value, as ever";
       const auto unsaid = scheme.plan(product(128, 392, 64, bound, 0));
       EXPECT_GE(plan->hiding_bits(), unsaid->hiding_bits());
-      EXPECT_LE(bytes_of(*plan), 1.15 * bytes_of(*unsaid));
+      EXPECT_EQ(bytes_of(*plan), bytes_of(*unsaid)) << "nothing is paid for what cannot be had";
     }
   }
 }

@@ -134,7 +134,8 @@ TEST_F(LedgersOfTwo, DoNotBelongTogetherIfTheyAreOnePartysOrOfTwoSessions) {
   EXPECT_THAT(compare(a, a).strangers, HasSubstr("both ledgers are party A's"));
   EXPECT_FALSE(compare(a, a).agree());
   b.head.session = "another";
-  EXPECT_THAT(compare(a, b).strangers, AllOf(HasSubstr("'golden'"), HasSubstr("'another'")));
+  EXPECT_THAT(compare(a, b).strangers,
+              AllOf(HasSubstr("different runs"), HasSubstr("'golden'"), HasSubstr("'another'")));
   EXPECT_FALSE(compare(a, b).agree());
   b.head.session = "";
   EXPECT_TRUE(compare(a, b).same()) << "a session without a name may be any";

@@ -15,6 +15,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 class LedgerReport : public LedgerPair {
  protected:
@@ -105,8 +106,8 @@ TEST_F(LedgerReport, ShowsThatOneLedgerIsShorter) {
 
 TEST_F(LedgerReport, ShowsThatLedgersDoNotBelongTogether) {
   EXPECT_THAT(comparison_text(ledger_a_, ledger_a_),
-              AllOf(HasSubstr("These do not belong together: both ledgers are party A's"),
-                    EndsWith("\nTHE LEDGERS DO NOT AGREE.\n")));
+              AllOf(HasSubstr("These do not belong together: both ledgers are party A's"), Not(HasSubstr("DIFFERENT")),
+                    Not(HasSubstr("alike"))));
 }
 
 }  // namespace

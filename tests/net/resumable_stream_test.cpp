@@ -300,6 +300,38 @@ TEST_F(StreamPair, SaysItsEndAgainAfterACut) {
   EXPECT_THAT(message_of<TransportError>([&] { (void)read(b_, 1); }), HasSubstr("closed the link"));
 }
 
+TEST_F(StreamPair, CountsOnlyConnectedTimeAsSilence) {
+  ResumableStream waiting({.window = kWindow, .silence = std::chrono::milliseconds(300)}, [] {});
+  const auto meet = [&] {
+    const HelloPacket hello = waiting.hello();
+    b_.connected(hello);
+    waiting.connected(b_.hello());
+  };
+  meet();
+  std::thread reader([&] {
+    EXPECT_EQ(read(waiting, 10), numbers(10)) << "away is not silent";
+    EXPECT_THAT(message_of<TransportError>([&] { (void)read(waiting, 1); }), HasSubstr("sent nothing for 300 ms"));
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  waiting.disconnected();
+  b_.disconnected();
+  std::this_thread::sleep_for(std::chrono::milliseconds(500));
+  meet();
+  b_.write(numbers(10));
+  carry(b_, waiting);
+  reader.join();
+  EXPECT_THROW(waiting.write(numbers(1)), TransportError) << "it is lost for good";
+}
+
+TEST_F(StreamPair, EndsWithAPeerThatTakesNothing) {
+  ResumableStream waiting({.window = kWindow, .silence = std::chrono::milliseconds(100)}, [] {});
+  const HelloPacket hello = waiting.hello();
+  b_.connected(hello);
+  waiting.connected(b_.hello());
+  EXPECT_THAT(message_of<TransportError>([&] { waiting.write(numbers(kWindow + 1)); }),
+              HasSubstr("sent nothing for 100 ms"));
+}
+
 TEST_F(StreamPair, WakesEverybodyWhenAllIsLost) {
   connect();
   std::thread reader([&] { EXPECT_THAT(message_of<TransportError>([&] { (void)read(a_, 1); }), HasSubstr("gone")); });

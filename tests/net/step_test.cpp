@@ -55,6 +55,7 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {Step::kMissingIds, 34},
       {Step::kNamedIds, 35},
       {Step::kAlignedOrder, 36},
+      {Step::kKeptAlignments, 37},
       {Step::kFeatureShape, 40},
       {Step::kRunOffer, 41},
       {Step::kStopVote, 42},

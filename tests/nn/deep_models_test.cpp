@@ -150,8 +150,9 @@ TEST(DeepModels, LeaveTheChoiceForEachFieldToThePlannerIfAsked) {
   EXPECT_EQ(fields[0].update, protocol::Update::kExchanged);
   EXPECT_EQ(fields[1].scheme, "paillier");
   EXPECT_EQ(fields[1].update, protocol::Update::kEncrypted);
-  EXPECT_NE(layers.first->why().find("1000000 categories"), std::string::npos) << layers.first->why();
-  EXPECT_EQ(layers.first->why(), layers.second->why());
+  const std::string table = table_text(layers.first->plan(), {});
+  EXPECT_NE(table.find("1,000,000 categories"), std::string::npos) << table;
+  EXPECT_EQ(table, table_text(layers.second->plan(), {}));
 }
 
 TEST(DeepModels, OpenOneOutputForNumbersAndOneForCategories) {

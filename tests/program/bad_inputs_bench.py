@@ -41,6 +41,7 @@ def free_port():
 
 def job_text(party, port):
     peer = "b" if party == "a" else "a"
+    label = "\n    label_column: y" if party == "b" else ""
     return f"""shared:
   model: {{kind: lr}}
   training: {{epochs: 1, batch: 8, learning_rate: 0.1}}
@@ -53,7 +54,7 @@ private:
     test: test.csv
     score: test.csv
     id_column: id
-{"    label_column: y" if party == "b" else "    default_kind: numeric"}
+    default_kind: numeric{label}
   link:
     {"dial" if party == "a" else "listen"}: "127.0.0.1:{port}"
     certificate: {party}.crt

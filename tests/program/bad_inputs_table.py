@@ -85,6 +85,14 @@ USE = [
       run="parameters --only shared.trainin"),
     a("init without data", [], "nowhere.csv", "no such file", "check the path",
       run="init --party A --data nowhere.csv --out a/new.yaml"),
+    b("init that would guess the label", [put("b/bank.csv", f"customer,age,income,default\n{MARK},30,5,0\n8,40,5,1\n9,30,6,1\n")],
+      "--label is missing", "income, default", run="init --party B --data b/bank.csv --id customer --out b/new.yaml",
+      code=USAGE),
+    b("init that would take rows as they are", [], "--align is missing", "aligned if row i",
+      run="init --party B --data b/train.csv --id none --label y --out b/new.yaml", code=USAGE),
+    a("init with a label at A", [put("a/new.csv", f"id,x,label\n1,0.{MARK},0\n2,0.5,1\n3,0.7,1\n")],
+      "--kind is missing for column 'label'", "--kind label=ignore",
+      run="init --party A --data a/new.csv --id id --dial 127.0.0.1:1 --out a/new.yaml", code=USAGE),
     a("inspect nothing", [], "a/nothing", "no such folder", "name that of a run", run="inspect --folder a/nothing"),
     a("inspect a folder without a run", [], "c: is the folder neither", "name private.run.folder",
       run="inspect --folder c"),
@@ -163,6 +171,7 @@ JOBS = [
         ("call themselves A", "the one with the labels is B")),
 ]
 
+STOPPED = ("the peer stopped after an error", "it says there which")
 A_TRAIN, B_TRAIN = "a/train.csv", "b/train.csv"
 DATA = [
     a("no such file", [remove(A_TRAIN)], A_TRAIN, "there is no such file", "check the path"),
@@ -173,9 +182,16 @@ DATA = [
     a("no such column", [option("a", "columns: [{name: w}]")], A_TRAIN, "has no column 'w'", "check its header"),
     a("a text for a number", [cell(A_TRAIN, 5, 1, "hush")], A_TRAIN, "line 5: column 2 ('x')", "not a number",
       "list it as one"),
-    a("a missing number", [cell(A_TRAIN, 6, 2, "NA")], A_TRAIN, "line 6: column 3 ('z')", "the number is missing",
+    a("a missing number", [option("a", "columns: [{name: z, missing: error}]"), cell(A_TRAIN, 6, 2, "NA")], A_TRAIN, "line 6: column 3 ('z')", "the number is missing",
       "fill it in"),
     a("an infinite number", [cell(A_TRAIN, 6, 2, "inf")], A_TRAIN, "line 6: column 3 ('z')", "not a finite number"),
+    a("a number beyond all", [cell(A_TRAIN, 6, 2, "1e400")], A_TRAIN, "line 6: column 3 ('z')", "not a finite number"),
+    a("columns that the job does not list", [job("a", "    default_kind: numeric\n", "    columns: [{name: x}]\n")],
+      A_TRAIN, "does not list 'z'", "kind: ignore", "private.data.default_kind"),
+    b("no such positive class", [option("b", "label: {positive: maybe}")], "private.data.label.positive",
+      "none of the two labels", "write it as the file does"),
+    b("a weight below 0", [option("b", "weight_column: u"), cell(B_TRAIN, 4, 1, "-" + MARK)], B_TRAIN,
+      "line 4: column 2 ('u')", "a weight below 0"),
     a("a number that is none", [cell(A_TRAIN, 6, 2, "-nan")], A_TRAIN, "line 6: column 3 ('z')", "not a finite number"),
     a("a number too large for the encoding", [cell(A_TRAIN, 7, 1, "17" + MARK)], A_TRAIN, "line 7: column 2 ('x')",
       "private.data.numeric.largest", "raise it"),
@@ -225,6 +241,11 @@ DATA = [
       "leave it out"),
     two("other ids", [put(A_TRAIN, table("a", first=100))], ("training rows", "no id in common", "compare how"),
         ("training rows", "no id in common", "compare how")),
+    two("aligned rows in another order", [aligned, put(A_TRAIN, table("a", first=1))],
+        ("training rows", "not about the same people in the same order", "set the mode to intersection"),
+        ("training rows", "not about the same people in the same order", "set the mode to intersection")),
+    two("weights beyond the agreed range", [job("b", "  link:", "  top: {class_weights: [1, 300]}\n  link:")],
+        STOPPED, ("private.top.class_weights", "shared.training.derivative.largest", "cut off")),
     two("other numbers of rows in aligned mode", [aligned, put(A_TRAIN, table("a", rows=ROWS - 1))],
         ("training rows", "shared.alignment.mode aligned, is 23 here and 24"),
         ("training rows", "shared.alignment.mode aligned, is 24 here and 23")),
@@ -258,9 +279,7 @@ CERTIFICATES = [
         ("nobody called", "TLS"), patience=APART),
 ]
 
-SAVED = "learning_rate is 0.2 here and 0.1 in the saved state"
-PEER_STOPPED = "the peer stopped after an error"
-STOPPED = ("the peer stopped after an error", "it says there which")
+SAVED = "shared.training.learning_rate was 0.1, is 0.2"
 RUNS = [
     a("a folder that is not empty", [kept()], "a/run", "blindfl resume"),
     a("a folder of something else", [lambda folder: (folder / "a/run").mkdir(), put("a/run/notes.txt", "x")], "a/run",
@@ -289,7 +308,7 @@ RUNS = [
       "cut short", "use another copy", run="resume"),
     a("rows to score without a column", [kept(), put("a/test.csv", "id,x\n1,1\n")], "a/test.csv", "has no column 'z'",
       run="predict"),
-    a("nothing to score", [kept(), job("a", "    score: test.csv\n", "")], "private.data.score is missing",
+    a("nothing to score", [kept(), job("a", "    score: test.csv\n", "")], "--data is missing", "private.data.score",
       run="predict"),
     two("a cut checkpoint", [kept(), cut(last_checkpoint("a"))], (last_checkpoint("a"), "cut short"), STOPPED,
         run="resume"),
@@ -323,7 +342,7 @@ RUNS = [
       ("the model", "private.run.folder"),
         run={"a": "predict", "b": PREDICT}),
     two("other settings than the run began with", [kept(), job("ab", "learning_rate: 0.1", "learning_rate: 0.2")],
-        ((SAVED, PEER_STOPPED),), ((SAVED, PEER_STOPPED),), run="resume"),
+        (SAVED, "job.yaml"), (SAVED, "job.yaml"), run="resume"),
     two("labels that evaluate needs", [kept(), put("b/test.csv", "id,u\n1,1\n")], ("no link to the peer",),
       ("b/test.csv", "column 'y'"),
         run="evaluate", patience=APART),

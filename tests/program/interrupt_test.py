@@ -56,6 +56,51 @@ class Interrupt(ProgramTest):
                 self.assertFalse((pair.folder / party / "run").exists())
                 self.check_no_leftovers(pair)
 
+    def with_epochs(self, epochs, **more):
+        training = {**LR["training"], "epochs": epochs, **more}
+        return self.pair({**LR, "training": training}, both_have_all=True)
+
+    def failing(self, pair, command, **extra):
+        """What both say, who must fail."""
+        parties = pair.start(command, **extra)
+        self.assertEqual([party.end() for party in parties], [1, 1])
+        return [party.complaint() for party in parties]
+
+    def test_a_finished_run_goes_on_to_more_epochs(self):
+        schedule = {"schedule": [{"epoch": 2, "learning_rate": 0.02}]}
+        expected, pair = self.with_epochs(5, **schedule), self.with_epochs(3, **schedule)
+        expected.both("train")
+        pair.both("train")
+        pair.both("resume", extra=["--epochs", "5"])
+        self.check_finished(pair, expected.summary("b")["steps"])
+        self.assert_same_results(pair.results(), expected.results())
+        # The model is one that predicts.
+        pair.both("evaluate")
+        # The slower of the two may hear of the other's end first.
+        self.assertIn("say how far it goes with `blindfl resume --epochs N`", " ".join(self.failing(pair, "resume")))
+        for said in self.failing(pair, "resume", extra_a=["--epochs", "6"], extra_b=["--epochs", "7"]):
+            self.assertRegex(said, r"how far the run goes.*(6 here and 7|7 here and 6)")
+
+    def test_an_encrypted_run_does_not_go_on_to_more_epochs(self):
+        shared = {**LR, "training": {**LR["training"], "epochs": 1}, "scheme": {"update": "encrypted"}}
+        pair = self.pair(shared, both_have_all=True, table=program.Table(3, 60), test=program.Table(4, 20, first_id=70000))
+        pair.both("train")
+        lonely = Process("resume", pair.a, ["--epochs", "2"])
+        self.assertEqual(lonely.end(), 1)
+        self.assertIn("updates weights under encryption, in sums with room for the 1 epochs", lonely.complaint())
+
+    def test_a_resume_with_other_options_names_them(self):
+        pair = self.with_epochs(1)
+        pair.both("train")
+        kept = (pair.a / "run/job.yaml").read_text()
+        self.assertIn("\n    batch: 32\n", kept)
+        self.assertIn("# weight_seed: secret, and not kept", kept)
+        for option, was, other in (("shared.training.batch", "32", "64"), ("shared.training.epochs", "1", "2"),
+                                   ("private.data.delimiter", '","', "tab")):
+            lonely = Process("resume", pair.a, ["--set", f"{option}={other}"])
+            self.assertEqual(lonely.end(), 1)
+            self.assertIn(f"{option} was {was}, is {other}", lonely.complaint())
+
     def test_the_second_time_ends_at_once(self):
         pair = self.pair(LR, both_have_all=True)
         parties = pair.start("train")

@@ -65,7 +65,7 @@ class Kill(ProgramTest):
         private = {**PATIENCE, "run": run}
         return self.pair(shared, private_a=private, private_b=private, both_have_all=shared is LR)
 
-    def check_survivor(self, party):
+    def check_survivor(self, party, resumable=False):
         """Whoever was left alone ends, and says why; only a run that was over ends well."""
         code = party.end()
         if code == 0:
@@ -73,14 +73,16 @@ class Kill(ProgramTest):
             return
         self.assertEqual(code, 1, party.complaint())
         self.assertRegex(party.complaint(), r"^blindfl \w+: .*(peer|link)")
+        if resumable:
+            self.assertRegex(party.complaint(), r"Nothing is lost up to step \d+: `blindfl resume` at both parties")
 
-    def kill_and_resume(self, pair, command, who, when):
-        parties = pair.start(command)
+    def kill_and_resume(self, pair, command, who, when, resumable=False, **extra):
+        parties = pair.start(command, **extra)
         when(parties)
         kill(parties, who)
         for name, party in zip("ab", parties):
             if name not in who:
-                self.check_survivor(party)
+                self.check_survivor(party, resumable)
 
     def check_as_undisturbed(self, pair):
         pair.both("resume")
@@ -138,7 +140,7 @@ class Kill(ProgramTest):
         for who in ("b", "a", "ab"):
             before = max(pair.checkpoints("b"), default=-1)
             self.kill_and_resume(pair, "resume", who, lambda parties: wait_until(
-                lambda: max(pair.checkpoints("b"), default=-1) > before or not parties[1].is_running()))
+                lambda: max(pair.checkpoints("b"), default=-1) > before or not parties[1].is_running()), resumable=True)
         self.check_as_undisturbed(pair)
 
     def test_killed_before_anything_happened(self):
@@ -169,7 +171,7 @@ class Kill(ProgramTest):
                 self.check_as_undisturbed(pair)
 
     def test_pieces_of_two_attempts_never_meet(self):
-        """A has checkpoints that B has not; when B gets there again, A's old ones must be gone."""
+        """A has checkpoints that B has not: A is asked, and its old ones are set aside before B gets there again."""
         pair = self.lr_pair(keep=50)
         self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(lambda: 30 in pair.checkpoints("b")))
         newest = max(pair.checkpoints("a"))
@@ -178,6 +180,10 @@ class Kill(ProgramTest):
             if step > newest - 20:
                 path.unlink()
         old = pair.checkpoints("a")[newest].stat().st_ino
+        a, b = pair.start("resume")
+        self.assertEqual([a.end(), b.end()], [1, 1])
+        self.assertRegex(a.complaint(), rf"checkpoints up to step {newest}, the peer up to step \d+.*--go-back")
+        self.assertEqual(max(pair.checkpoints("a")), newest, "nothing is touched")
         again = lambda: any(newest - 20 < step < newest for step in pair.checkpoints("b"))
         left = []
 
@@ -185,8 +191,10 @@ class Kill(ProgramTest):
             wait_until(again)
             left.append(pair.checkpoints("a").get(newest))
 
-        self.kill_and_resume(pair, "resume", "ab", when)
+        self.kill_and_resume(pair, "resume", "ab", when, extra_a=["--go-back"])
         self.assertTrue(left[0] is None or left[0].stat().st_ino != old)
+        aside = {path.stat().st_ino for path in (pair.a / "run/checkpoints/superseded").iterdir()}
+        self.assertIn(old, aside)
         self.check_as_undisturbed(pair)
 
     def test_a_resume_without_the_peer_changes_nothing(self):

@@ -3,7 +3,7 @@
 
 usage: tutorial.py TUTORIAL.md PROGRAM_FOLDER DATA_FOLDER [--show]
 
-Blocks of the page that are run, in order, in the folders `ann` and `bob` of a scratch folder:
+Blocks of the page that are run, in order, in the folders `ann` and `bob` of a scratch folder (readme.py has others):
 
   ```sh a, ```sh b   at Ann's, at Bob's
   ```sh both         at both at the same time: each line by both, or by the one whose name it begins with (`ann$ `)
@@ -31,7 +31,7 @@ kLeastAuc = {"adult": 0.885, "breast": 0.975}
 kSeconds = 300  # that one command may take on a busy machine
 kData = ["adult.data.xz", "adult.test.xz", "fate-vertical/breast_hetero_guest.csv.xz",
          "fate-vertical/breast_hetero_host.csv.xz"]
-kExact = re.compile(r"(aligned: |scored |the peer has |real rows: |rows \d|read \d+ rows$|The link works|The ledgers agree|"
+kExact = re.compile(r"(aligned: |scored |the peer has |real rows: |positive class: |missing cells|the training rows have the same ids|rows \d|read \d+ rows$|The link works|The ledgers agree|"
                     r"run: |scores: |\s+\w+ +(id|label|numeric|categorical))")
 kAuc = re.compile(r"(?:test +)?auc +([0-9.]+)")
 kNames = {"a": "ann", "b": "bob"}
@@ -63,15 +63,15 @@ def free_port():
 class World:
     """The scratch folder with Ann's and Bob's, and what they run."""
 
-    def __init__(self, folder, programs, data, show):
-        self.folder, self.show = Path(folder), show
+    def __init__(self, folder, programs, data, show, names=kNames):
+        self.folder, self.show, self.names = Path(folder), show, names
         self.port = str(free_port())
         self.environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", BLINDFL_DATA=str(data))
-        for name in kNames.values():
+        for name in names.values():
             (self.folder / name).mkdir()
 
     def start(self, name, text):
-        text = text.replace("bob.example:7443", "127.0.0.1:" + self.port).replace("0.0.0.0:7443", "127.0.0.1:" + self.port)
+        text = re.sub(r"(?:\w+\.example|0\.0\.0\.0):\d+", "127.0.0.1:" + self.port, text)
         log = open(self.folder / f"{name or 'between'}.log", "w+")
         process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder / name, env=self.environment,
                                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)
@@ -106,12 +106,12 @@ class World:
         """What each printed, by name."""
         if info[0] == "between":
             return {"between": self.finish(self.start("", text))[1]}
-        if info[0] in kNames:
-            name = kNames[info[0]]
+        if info[0] in self.names:
+            name = self.names[info[0]]
             return {name: self.finish(self.start(name, text))[1]}
         stops = "stop" in info
         jobs = {}
-        for name in kNames.values():
+        for name in self.names.values():
             mine = [re.sub(r"^\w+\$ ", "", line) for line in text.splitlines() if line.startswith(name + "$ ")
                     or not re.match(r"\w+\$ ", line)]
             jobs[name] = self.start(name, "\n".join(mine).replace("blindfl train", "exec blindfl train"))
@@ -150,14 +150,14 @@ def ids_of(path):
         return [row["id"] for row in csv.DictReader(file)]
 
 
-def check_scores(path, theirs, ours):
+def check_scores(path, theirs, ours, column):
     """One score between 0 and 1 for each person that both have, and for nobody else."""
     common = set(ids_of(theirs)) & set(ids_of(ours))
     with open(path, newline="") as file:
         rows = list(csv.DictReader(file))
     if sorted(row["id"] for row in rows) != sorted(common):
         fail(path, "has", len(rows), "rows, and", len(common), "people are common")
-    if not all(0 <= float(row["score"]) <= 1 for row in rows):
+    if not all(0 <= float(row[column]) <= 1 for row in rows):
         fail(path, "has a score that is no probability")
 
 
@@ -181,8 +181,9 @@ def check_files(folder):
     for data in ("adult", "breast"):
         ann, bob = folder / "ann" / data, folder / "bob" / data
         rows = "new.csv" if data == "adult" else "test.csv"
-        check_scores(bob / "scores.csv", ann / rows, bob / rows)
-        check_scores(bob / "run" / "test_scores.csv", ann / "test.csv", bob / "test.csv")
+        column = "score_>50K" if data == "adult" else "score_1"  # of the positive class
+        check_scores(bob / "scores.csv", ann / rows, bob / rows, column)
+        check_scores(bob / "run" / "test_scores.csv", ann / "test.csv", bob / "test.csv", column)
     check_no_scores(folder / "ann")
     # Rows that are in order as they are get the same bytes each time.
     bob = folder / "bob" / "breast"
@@ -214,4 +215,5 @@ def main():
     print(f"{len(blocks)} blocks of {page.name} do what it says; AUCs {aucs}")
 
 
-main()
+if __name__ == "__main__":
+    main()

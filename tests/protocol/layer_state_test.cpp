@@ -174,6 +174,22 @@ TEST_F(StateOfTwo, OfAnotherLayerOrPartyIsRefusedInWords) {
               HasSubstr("scheme_a is lattice here and plain in the saved state"));
 }
 
+TEST(StateHeader, MayDifferInTheSettingThatIsNamedAndInNoOther) {
+  const auto saved = [](std::uint64_t steps, const char* party) {
+    return Settings().add("party", party).add("steps", steps).add("steps of another kind", std::uint64_t{3});
+  };
+  const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_state_header(out, saved(20, "A")); });
+  const auto read = [&](const Settings& here, std::string_view may_differ) {
+    BufferSource source(bytes);
+    read_state_header(source, "this", here, may_differ);
+  };
+  EXPECT_NO_THROW(read(saved(20, "A"), {}));
+  EXPECT_NO_THROW(read(saved(30, "A"), "steps"));
+  EXPECT_THROW(read(saved(30, "A"), {}), DataError);
+  EXPECT_THROW(read(saved(30, "B"), "steps"), DataError);
+  EXPECT_THROW(read(saved(20, "A").add("more", 1), "steps"), DataError);
+}
+
 TEST_F(StateOfTwo, CutShortOrWithADamagedHeaderIsRefusedAndChangesNothing) {
   Halves halves(scheme_, spec_);
   halves.change(1);

@@ -1,4 +1,4 @@
-// The planner: what it counts is what crosses the link, what it chooses is the cheapest, and it says why.
+// The planner: what it counts is what crosses the link, what it chooses is the cheapest, and it shows what it weighed.
 
 #include "blindfl/protocol/planner.h"
 
@@ -65,16 +65,30 @@ TEST_F(Planner, TakesTheLatticeForDenseFeatures) {
   EXPECT_EQ(p.spec.scheme_b, "lattice");
   EXPECT_EQ(p.spec.update, Update::kExchanged);
   EXPECT_EQ(p.considered.size(), 6U);
-  EXPECT_THAT(p.why, StartsWith("A's 392 features, exchanged over lattice, take "));
-  EXPECT_THAT(p.why, HasSubstr("B's 392 features, over lattice, take "));
+  ASSERT_EQ(p.rows.size(), 5U) << "three ways for A's features, two for B's";
+  EXPECT_EQ(choice_text(p.rows), "A's 392 features: exchanged over lattice; B's 392 features: over lattice");
+  StepCost chosen;
+  for (const PlanRow& row : p.rows) {
+    EXPECT_EQ(row.layer, "matmul");
+    EXPECT_EQ(row.update.has_value(), row.party == Party::kA);
+    if (row.chosen) chosen += row.step;
+  }
+  const LayerOption* option = find(p, "lattice", Update::kExchanged, "lattice");
+  EXPECT_EQ(chosen.bytes(), option->step.bytes());
 }
 
 TEST_F(Planner, TakesUpdatesUnderEncryptionForManySparseFeatures) {
   const LayerPlan p = plan(binary_layer(500000, 7, 62));
   EXPECT_EQ(p.spec.scheme_a, "paillier");
   EXPECT_EQ(p.spec.update, Update::kEncrypted);
-  EXPECT_THAT(p.why, StartsWith("A's 500000 features, 7 a row, updated under encryption with paillier, take "));
-  EXPECT_THAT(p.why, HasSubstr(" ms and 74 kB a step; exchanged over lattice "));
+  EXPECT_THAT(choice_text(p.rows), StartsWith("A's 500,000 features, 7 a row: encrypted updates over paillier; B's "));
+  const std::string table = table_text(p.rows, {});
+  EXPECT_THAT(table, StartsWith("layer   features                         way "));
+  EXPECT_THAT(table,
+              ::testing::ContainsRegex(
+                  "\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ s +82(\\.[0-9])? MB\n"));
+  EXPECT_THAT(table,
+              ::testing::ContainsRegex("\n +encrypted updates over paillier +[0-9.]+ ms +74(\\.[0-9])? kB  chosen\n"));
   const LayerOption* encrypted = find(p, "paillier", Update::kEncrypted, p.spec.scheme_b);
   const LayerOption* exchanged = find(p, "lattice", Update::kExchanged, p.spec.scheme_b);
   ASSERT_TRUE(encrypted != nullptr && exchanged != nullptr);
@@ -127,7 +141,7 @@ TEST_F(Planner, LeavesAPartyWithoutFeaturesAlone) {
   EXPECT_EQ(only_a.spec.scheme_a, "lattice");
   EXPECT_EQ(only_a.spec.scheme_b, "untouched");
   EXPECT_EQ(only_a.considered.size(), 3U);
-  EXPECT_THAT(only_a.why, ::testing::Not(HasSubstr("B's")));
+  for (const PlanRow& row : only_a.rows) EXPECT_EQ(row.party, Party::kA);
 
   spec = dense_layer();
   spec.in_a = 0;
@@ -146,7 +160,9 @@ TEST_F(Planner, HonoursWhatWasChosen) {
   EXPECT_EQ(a.spec.scheme_a, "paillier");
   EXPECT_EQ(a.spec.update, Update::kExchanged);
   EXPECT_EQ(a.spec.scheme_b, "lattice") << "still open";
-  EXPECT_THAT(a.why, StartsWith("A's 392 features, exchanged over paillier as asked, take "));
+  ASSERT_FALSE(a.rows.empty());
+  EXPECT_TRUE(a.rows.front().chosen && a.rows.front().asked);
+  EXPECT_THAT(table_text(a.rows, {}), HasSubstr("  chosen, as asked\n"));
   EXPECT_EQ(a.considered.size(), 2U);
 
   EXPECT_EQ(plan(dense, {}, {.scheme_b = "paillier"}).spec.scheme_b, "paillier");
@@ -185,7 +201,9 @@ TEST_F(Planner, KnowsWhatWeightDecayRulesOutAndMakesTravel) {
   EXPECT_EQ(encrypted->refused,
             "layer 'matmul': updates under encryption only ever add to a ciphertext, and weight decay would scale it. "
             "Use update: exchanged, or no weight decay");
-  EXPECT_THAT(p.why, HasSubstr("updated under encryption with paillier is not possible (layer 'matmul': updates"));
+  const std::string table = table_text(p.rows, {});
+  EXPECT_THAT(table, ::testing::ContainsRegex("encrypted updates over paillier +- +-  not possible \\[1\\]\n"));
+  EXPECT_THAT(table, HasSubstr("\n[1] layer 'matmul': updates under encryption only ever add"));
   EXPECT_EQ(p.considered.front().setup.bytes(), 0U) << "V_B shrinks, and travels with every step";
 }
 
@@ -345,7 +363,7 @@ TEST_F(Planner, MakesTheSamePlanAtBothPartiesSoThatTheirLayersAgree) {
       MatMul layer(session, p.spec);
       SeededRandom random(3);
       (void)layer.forward(random_features(kBinary, Kind::kDense, 8, layer.params().in(session.party()), random));
-      return std::pair(p.why, layer.params().settings());
+      return std::pair(table_text(p.rows, link), layer.params().settings());
     });
     EXPECT_EQ(a, b);
   }

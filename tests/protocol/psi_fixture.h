@@ -46,6 +46,6 @@ inline std::pair<Alignment, Alignment> align_both(testing::TwoParties& parties, 
   return parties.run([&](Session& s) { return align(s, s.party() == Party::kA ? ids.first : ids.second, options); });
 }
 
-constexpr std::array kAllKinds{AlignmentKind::kBoth, AlignmentKind::kOnlyB, AlignmentKind::kUnion};
+inline constexpr std::array kAllKinds{AlignmentKind::kBoth, AlignmentKind::kOnlyB, AlignmentKind::kUnion};
 
 }  // namespace blindfl::protocol

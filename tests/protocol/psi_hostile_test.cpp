@@ -140,6 +140,27 @@ void expect_refused(const std::function<void(Points&)>& spoil, const std::string
   }
 }
 
+// The peer announces ids and sends none: whoever computed or waited for one would wait for ever.
+TEST(HostileAlignment, TooManyIdsAreRefusedBeforeAnythingIsSentOrComputed) {
+  const he::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  const Ids ids = make_ids({kIds, 0, 0}).first;
+  AlignmentOptions options = options_of(AlignmentKind::kBoth);
+  options.check_peer_ids = [](std::uint64_t theirs) { require<ConfigError>(theirs <= 6, "too many: ", theirs); };
+  const auto honest = [&](Session& s) {
+    return testing::message_of<ConfigError>([&] { (void)align(s, ids, options); });
+  };
+  const auto hostile = [](Session& s) -> std::string {
+    s.agree("the alignment", Settings().add("kind", "both").add("ids_per_message", std::uint64_t{8}));
+    s.settle();
+    s.channel().send({Step::kIdCount, 0, 8}, [](ByteSink& out) { out.write_u64(7); });
+    (void)s.channel().receive({Step::kIdCount, 0, 8});
+    EXPECT_THROW((void)s.channel().receive({Step::kBlindedIds, 0, kIds * sizeof(Point)}), TransportError);
+    return {};
+  };
+  EXPECT_EQ(parties.run(honest, hostile).first, "too many: 7");
+}
+
 TEST(HostileAlignment, WhatIsNotAPointIsRefused) {
   expect_refused([](Points& points) { points[3].fill(std::byte{0xFF}); }, "not all points");
 }

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
+#include "blindfl/run/axis.h"
 #include "run/well_formed.h"
 
 namespace blindfl::run {
@@ -39,6 +40,24 @@ std::vector<ChartPoint> points_of(const PageElement& polyline) {
     points.push_back({std::stod(pair.substr(0, comma)), std::stod(pair.substr(comma + 1))});
   }
   return points;
+}
+
+/// All dots of a drawing: each is a line without length, with round ends.
+std::vector<ChartPoint> dots_of(const Page& page) {
+  std::vector<ChartPoint> dots;
+  for (const PageElement& path : page.named("path")) {
+    std::istringstream in(path.attributes.at("d"));
+    char letter = 0;
+    ChartPoint dot;
+    while (in >> letter >> dot.x >> letter >> dot.y >> letter >> letter) dots.push_back(dot);
+  }
+  return dots;
+}
+
+std::vector<std::string> texts_of(const Page& page) {
+  std::vector<std::string> texts;
+  for (const PageElement& text : page.named("text")) texts.push_back(text.text);
+  return texts;
 }
 
 TEST(RoundTicks, AreRoundAndWithinTheRange) {
@@ -116,19 +135,15 @@ TEST(LineChart, PutsPointsWhereTheyBelong) {
 TEST(LineChart, StaysOnPaperWhateverTheNumbers) {
   for (const auto& values : std::vector<std::vector<double>>{
            {5}, {1e308, -1e308}, {std::numeric_limits<double>::max()}, {5e-324, 0}, {1e17, 1e17}, {-3, -3, -3}}) {
-    LineChart chart{.title = "t", .x_label = "x", .lines = {{"a", {}}}, .markers = true};
+    LineChart chart{.title = "t", .x_label = "x", .lines = {{"a", {}, LineStyle::kMarked}}};
     for (const double y : values) {
       chart.lines.front().points.push_back({static_cast<double>(chart.lines.front().points.size()), y});
     }
     const Page page = drawn(chart);
     ASSERT_TRUE(page.is_well_formed());
-    const auto dots = page.named("circle");
+    const std::vector<ChartPoint> dots = dots_of(page);
     EXPECT_THAT(dots, SizeIs(values.size()));
-    for (const PageElement& dot : dots) {
-      const double x = std::stod(dot.attributes.at("cx"));
-      const double y = std::stod(dot.attributes.at("cy"));
-      EXPECT_TRUE(x >= 58 && x <= 440 && y >= 12 && y <= 228) << x << " " << y;
-    }
+    for (const auto& [x, y] : dots) EXPECT_TRUE(x >= 58 && x <= 440 && y >= 12 && y <= 228) << x << " " << y;
   }
 }
 
@@ -136,7 +151,7 @@ TEST(LineChart, HasGapsWhereNothingWasMeasured) {
   const Page page = drawn(LineChart{
       .title = "t", .x_label = "x", .lines = {{"a", {{0, 1}, {1, 2}, {2, kNan}, {3, 1}, {4, kNan}, {5, 2}, {6, 3}}}}});
   EXPECT_THAT(page.named("polyline"), SizeIs(2));
-  EXPECT_THAT(page.named("circle"), SizeIs(1)) << "a point alone is a dot";
+  EXPECT_THAT(dots_of(page), SizeIs(1)) << "a point alone is a dot";
   const Page none = drawn(LineChart{.title = "loss", .x_label = "x", .lines = {{"a", {{0, kNan}}}, {"b", {}}}});
   EXPECT_TRUE(none.named("svg").empty());
   ASSERT_FALSE(none.elements().empty());
@@ -157,6 +172,122 @@ TEST(LineChart, HasALegendForSeveralLinesAndFewPoints) {
   EXPECT_TRUE(drawn(chart).named("span").empty());
 }
 
+TEST(TickText, HasTheUnitOfItsAxis) {
+  EXPECT_EQ(tick_text(0.25, AxisUnit::kNumber, 1), "0.25");
+  EXPECT_EQ(tick_text(2500, AxisUnit::kNumber, 2500), "2500");
+  EXPECT_EQ(tick_text(20'000, AxisUnit::kNumber, 20'000), "20k");
+  EXPECT_EQ(tick_text(-1.5e6, AxisUnit::kNumber, 2e6), "-1.5M");
+  EXPECT_EQ(tick_text(1.5e6, AxisUnit::kBytes, 2e6), "1.5 MB") << "not 1.5e+06";
+  EXPECT_EQ(tick_text(2e5, AxisUnit::kBytes, 2e6), "200 kB");
+  EXPECT_EQ(tick_text(0.35, AxisUnit::kSeconds, 0.8), "350 ms");
+  EXPECT_EQ(tick_text(90, AxisUnit::kSeconds, 120), "90 s") << "one unit along an axis";
+}
+
+TEST(LineChart, WritesBytesAtItsAxisAndMakesRoomForThem) {
+  const Page page = drawn(LineChart{
+      .title = "t", .x_label = "step", .lines = {{"sent", {{0, 0}, {30'000, 2'000'000}}}}, .y_unit = AxisUnit::kBytes});
+  const std::vector<std::string> texts = texts_of(page);
+  EXPECT_THAT(texts, ::testing::IsSupersetOf({"500 kB", "1 MB", "1.5 MB", "2 MB", "10k", "20k", "30k"}));
+  for (const std::string& text : texts) EXPECT_THAT(text, ::testing::Not(HasSubstr("e+")));
+  // Right-aligned beside the axis, they begin on paper.
+  for (const PageElement& text : page.named("text")) {
+    if (text.attributes.contains("text-anchor") && text.attributes.at("text-anchor") == "end") {
+      EXPECT_GE(std::stod(text.attributes.at("x")) - width_of(text.text), 0) << text.text;
+    }
+  }
+}
+
+TEST(LineChart, DrawsWhatIsSmoothedBehindAndOutOfTheLegend) {
+  const std::vector<ChartPoint> raw = {{0, 1}, {1, 3}, {2, 1}};
+  const Page page = drawn(LineChart{.title = "t",
+                                    .x_label = "x",
+                                    .lines = {{"", raw, LineStyle::kBehind, 0},
+                                              {"train", smoothed(raw, 1), LineStyle::kLine, 0},
+                                              {"test", {{1, 2}}, LineStyle::kDots, 2}},
+                                    .mark = ChartMark{2, "best"}});
+  const auto lines = page.named("polyline");
+  ASSERT_THAT(lines, SizeIs(2));
+  EXPECT_EQ(lines[0].attributes.at("class"), "line behind c0");
+  EXPECT_EQ(lines[1].attributes.at("class"), "line c0");
+  EXPECT_THAT(page.named("span"), SizeIs(2));
+  EXPECT_THAT(dots_of(page), SizeIs(1));
+  EXPECT_THAT(texts_of(page), ::testing::Contains("best"));
+}
+
+TEST(Smoothed, TakesMeansOfWhatIsAround) {
+  const std::vector<ChartPoint> line = smoothed({{0, 1}, {1, 4}, {2, 1}, {3, kNan}, {4, 7}}, 1);
+  ASSERT_THAT(line, SizeIs(5));
+  EXPECT_DOUBLE_EQ(line[0].y, 2.5);
+  EXPECT_DOUBLE_EQ(line[1].y, 2);
+  EXPECT_DOUBLE_EQ(line[2].y, 2.5);
+  EXPECT_TRUE(std::isnan(line[3].y));
+  EXPECT_DOUBLE_EQ(line[4].y, 7);
+  EXPECT_TRUE(smoothed({}, 3).empty());
+}
+
+TEST(Sampled, TakesTheSamePointsEveryTime) {
+  std::vector<ChartPoint> many;
+  many.reserve(1000);
+  for (int i = 0; i < 1000; ++i) many.push_back({static_cast<double>(i), 0});
+  const std::vector<ChartPoint> some = sampled(many, 10);
+  ASSERT_THAT(some, SizeIs(10));
+  for (std::size_t i = 0; i < some.size(); ++i) EXPECT_EQ(some[i].x, 100.0 * static_cast<double>(i));
+  EXPECT_THAT(sampled(many, 5000), SizeIs(1000));
+  EXPECT_THROW((void)sampled(many, 0), InvalidArgument);
+}
+
+TEST(Scatter, HasEqualAxesADiagonalAndFewPoints) {
+  LineChart chart{.title = "t", .x_label = "actual", .lines = {{"rows", {}, LineStyle::kDots}}, .equal_axes = true};
+  for (int i = 0; i < 100'000; ++i) chart.lines.front().points.push_back({i * 1e-4, i * 2e-4});
+  Markup out;
+  draw(out, chart);
+  const std::string text = out.take();
+  EXPECT_LT(text.size(), 20'000U);
+  const Page page(text);
+  ASSERT_TRUE(page.is_well_formed());
+  EXPECT_THAT(dots_of(page), SizeIs(kMostChartDots));
+  for (const PageElement& line : page.named("line")) {
+    if (line.attributes.at("class") != "diagonal") continue;
+    EXPECT_EQ(line.attributes.at("x1"), "58.0");
+    EXPECT_EQ(line.attributes.at("y1"), "228.0");
+    EXPECT_EQ(line.attributes.at("x2"), "440.0");
+    EXPECT_EQ(line.attributes.at("y2"), "12.0");
+  }
+}
+
+TEST(Histogram, CountsEveryValueOnce) {
+  std::vector<double> values;
+  for (int i = 0; i < 1000; ++i) values.push_back(i * 0.001);
+  const Histogram even = histogram_of(values, 10);
+  EXPECT_DOUBLE_EQ(even.low, 0);
+  EXPECT_DOUBLE_EQ(even.high, 0.999);
+  EXPECT_THAT(even.counts, SizeIs(10));
+  for (const double count : even.counts) EXPECT_NEAR(count, 100, 1);
+  values.push_back(1e9);
+  values.push_back(-1e9);
+  values.push_back(kNan);
+  const Histogram outliers = histogram_of(values, 10);
+  EXPECT_LT(outliers.high, 2) << "one that lies far out does not squeeze all others";
+  double all = 0;
+  for (const double count : outliers.counts) all += count;
+  EXPECT_EQ(all, 1002);
+  EXPECT_TRUE(histogram_of({}, 10).counts.empty());
+  EXPECT_THAT(histogram_of({5, 5, 5}, 10).counts, SizeIs(3));
+  EXPECT_THAT(histogram_of({-1e308, 1e308}, 10).counts, ElementsAre(1, 1));
+  EXPECT_THROW((void)histogram_of({1}, 0), InvalidArgument);
+}
+
+TEST(Histogram, IsDrawnFromTheBaseUp) {
+  const Page page = drawn(Histogram{.title = "t", .x_label = "x", .low = 0, .high = 2, .counts = {1, 4}});
+  ASSERT_TRUE(page.is_well_formed());
+  const auto bars = page.named("rect");
+  ASSERT_THAT(bars, SizeIs(2));
+  EXPECT_DOUBLE_EQ(std::stod(bars[0].attributes.at("height")), 54);
+  EXPECT_DOUBLE_EQ(std::stod(bars[1].attributes.at("height")), 216);
+  const Page none = drawn(Histogram{.title = "residuals", .x_label = "x", .low = 0, .high = 1, .counts = {}});
+  EXPECT_THAT(none.elements().front().text, HasSubstr("residuals: there is nothing to show"));
+}
+
 TEST(BarChart, DrawsToOneScale) {
   const Page page = drawn(BarChart{.title = "t",
                                    .series = {"sent", "received"},
@@ -166,7 +297,7 @@ TEST(BarChart, DrawsToOneScale) {
   for (const PageElement& bar : page.named("rect")) {
     if (bar.around.size() == 1) widths.push_back(std::stod(bar.attributes.at("width")));
   }
-  EXPECT_THAT(widths, ElementsAre(192, 96, 0, 48));
+  EXPECT_THAT(widths, ElementsAre(340, 170, 0, 85));
 }
 
 TEST(BarChart, DrawsNothingForWhatIsNoLength) {
@@ -178,10 +309,10 @@ TEST(BarChart, DrawsNothingForWhatIsNoLength) {
 
 TEST(BarChart, ShortensLongLabelsByWholeCharacters) {
   std::string label;
-  for (int i = 0; i < 40; ++i) label += "\xC3\xA4";
+  for (int i = 0; i < 80; ++i) label += "\xC3\xA4";
   const Page page = drawn(BarChart{.title = "t", .series = {"s"}, .rows = {{label, {{1, "1"}}}}});
   const std::string text = page.named("text").front().text;
-  EXPECT_EQ(text, label.substr(0, 36) + "\xE2\x80\xA6");
+  EXPECT_EQ(text, label.substr(0, 110) + "\xE2\x80\xA6");
 }
 
 }  // namespace

@@ -292,5 +292,69 @@ TEST(Calibration, KeepsEqualProbabilitiesTogetherAndAllWeight) {
   }
 }
 
+// Five rows, by falling score: +, -, + and - together, +.
+const Values kFive = {0.9, 0.8, 0.5, 0.5, 0.1};
+const Values kFiveLabels = {1, 0, 1, 0, 1};
+
+TEST(AveragePrecision, IsTheMeanPrecisionAtEachPositiveRow) {
+  // After the first row 1/1, after the tie 2/4, after all 3/5; each of the three positive rows counts a third.
+  EXPECT_NEAR(average_precision(kFive, kFiveLabels), (1.0 + 0.5 + 0.6) / 3, 1e-15);
+  EXPECT_EQ(average_precision(Values{3, 2, 1}, Values{1, 1, 0}), 1);
+  // A row that counts twice is two rows.
+  EXPECT_NEAR(average_precision(Values{2, 1}, Values{0, 1}, Values{2, 1}), 1.0 / 3, 1e-15);
+  const Rows rows = random_rows(300, 5);
+  const Rows all = repeated(rows);
+  EXPECT_NEAR(average_precision(rows.scores, rows.labels, rows.weights), average_precision(all.scores, all.labels),
+              1e-12);
+  EXPECT_THROW((void)average_precision(Values{1, 2}, Values{0, 0}), InvalidArgument);
+}
+
+TEST(PrecisionAndRecall, CountWhatIsTakenForPositive) {
+  // Above 0.4 there are four rows, two of them positive, of three positive ones.
+  EXPECT_EQ(precision(kFive, kFiveLabels, 0.4), 0.5);
+  EXPECT_NEAR(recall(kFive, kFiveLabels, 0.4), 2.0 / 3, 1e-15);
+  EXPECT_EQ(precision(kFive, kFiveLabels, 1), 0) << "nothing is taken for positive";
+  EXPECT_EQ(recall(Values{1, 2}, Values{0, 0}, 0.5), 0) << "nothing is positive";
+  // The second row counts twice: 1 of 3.
+  EXPECT_NEAR(precision(kFive, kFiveLabels, 0.6, Values{1, 2, 1, 1, 1}), 1.0 / 3, 1e-15);
+}
+
+TEST(PrecisionAndRecall, OfSeveralClassesAreMeansOverThoseWithRows) {
+  // Rows of 0, 0, 1, 2; taken for 0, 1, 1, 1. Class 3 has no row.
+  const Values scores = {9, 0, 0, 0, 0, 9, 0, 0, 0, 9, 0, 0, 0, 9, 0, 0};
+  const Values labels = {0, 0, 1, 2};
+  EXPECT_NEAR(class_precision(scores, 4, labels), (1.0 + 1.0 / 3 + 0) / 3, 1e-15);
+  EXPECT_NEAR(class_recall(scores, 4, labels), (0.5 + 1 + 0) / 3, 1e-15);
+  EXPECT_NEAR(class_recall(scores, 4, labels, Values{3, 1, 1, 0}), (0.75 + 1) / 2, 1e-15);
+  EXPECT_THROW((void)class_recall(scores, 4, Values{0, 0, 1, 4}), InvalidArgument);
+}
+
+TEST(Lift, ComparesTheBestWithAll) {
+  // The two best of five: one positive, so 1/2 against 3/5.
+  EXPECT_NEAR(lift(kFive, kFiveLabels, 0.4), 0.5 / 0.6, 1e-15);
+  // Of the tie at the edge, half counts: 1 + 0.5 of 3 rows.
+  EXPECT_NEAR(lift(kFive, kFiveLabels, 0.6), (1.5 / 3) / 0.6, 1e-15);
+  EXPECT_NEAR(lift(kFive, kFiveLabels, 1), 1, 1e-15);
+  // One in ten positive, and all of them in front.
+  Values scores(100);
+  Values labels(100, 0);
+  for (std::size_t i = 0; i < 100; ++i) scores[i] = -static_cast<double>(i);
+  for (std::size_t i = 0; i < 10; ++i) labels[i] = 1;
+  EXPECT_NEAR(lift(scores, labels, 0.1), 10, 1e-12);
+  EXPECT_THROW((void)lift(kFive, Values(5, 0), 0.1), InvalidArgument);
+  EXPECT_THROW((void)lift(kFive, kFiveLabels, 0), InvalidArgument);
+}
+
+TEST(RSquared, IsTheShareOfVariancePredicted) {
+  const Values truth = {1, 2, 3, 4};  // variance 1.25
+  EXPECT_NEAR(r_squared(Values{1, 2, 3, 5}, truth), 1 - 0.25 / 1.25, 1e-15);
+  EXPECT_EQ(r_squared(truth, truth), 1);
+  EXPECT_NEAR(r_squared(Values(4, 2.5), truth), 0, 1e-15);
+  EXPECT_LT(r_squared(Values{4, 3, 2, 1}, truth), 0);
+  // Weights 1 and 3 of values 0 and 4: mean 3, variance 3; one error of 1 at the first.
+  EXPECT_NEAR(r_squared(Values{1, 4}, Values{0, 4}, Values{1, 3}), 1 - 0.25 / 3, 1e-15);
+  EXPECT_THROW((void)r_squared(Values{1, 2}, Values{5, 5}), InvalidArgument);
+}
+
 }  // namespace
 }  // namespace blindfl::run

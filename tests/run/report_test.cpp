@@ -7,6 +7,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
+#include "run/sample_reports.h"
 #include "run/well_formed.h"
 
 namespace blindfl::run {
@@ -70,7 +71,9 @@ std::string text_of(const Page& page) {
 }
 
 TEST(Report, IsWellFormed) {
-  for (const RunReport& report : {RunReport{}, report_of_a(), report_of_b()}) {
+  std::vector<RunReport> reports = {RunReport{}, report_of_a(), report_of_b()};
+  for (const auto& [name, report] : testing::sample_reports()) reports.push_back(report);
+  for (const RunReport& report : reports) {
     const std::string html = report_html(report);
     const Page page(html);
     EXPECT_TRUE(page.is_well_formed());
@@ -117,19 +120,174 @@ TEST(Report, TakesNobodysWordsForMarkup) {
   EXPECT_EQ(Page(html).named("style").size(), 1U);
 }
 
+std::vector<std::string> captions_of(const Page& page) {
+  std::vector<std::string> captions;
+  for (const PageElement& caption : page.named("figcaption")) captions.push_back(caption.text);
+  return captions;
+}
+
 TEST(Report, ShowsWhatBMeasured) {
   const std::string html = report_html(report_of_b());
   const Page page(html);
-  std::vector<std::string> captions;
-  for (const PageElement& caption : page.named("figcaption")) captions.push_back(caption.text);
-  EXPECT_THAT(captions, ::testing::ElementsAre("rows_per_second", "loss", HasSubstr("ROC"), HasSubstr("Calibration"),
-                                               "Bytes by kind of message", "Time by phase"));
-  // Loss of both sets is one chart with a legend; the ROC goes from corner to corner of the plot, its middle point is a
-  // quarter to the right and three quarters up.
+  EXPECT_THAT(captions_of(page), ::testing::ElementsAre("loss", HasSubstr("ROC"), HasSubstr("Calibration"),
+                                                        "rows a second", "Bytes by kind of message", "Time by phase"));
+  // The ROC goes from corner to corner of the plot, its middle point is a quarter to the right and three quarters up.
   std::vector<std::string> lines;
   for (const PageElement& line : page.named("polyline")) lines.push_back(line.attributes.at("points"));
   EXPECT_THAT(lines, Contains("58.0,228.0 153.5,66.0 440.0,12.0"));
   EXPECT_THAT(text_of(page), AllOf(HasSubstr("0.75"), HasSubstr("\ntrain"), HasSubstr("\ntest")));
+}
+
+TEST(Report, IsCalledAfterItsModelAndItsDay) {
+  RunReport report = report_of_b();
+  EXPECT_THAT(report_html(report), HasSubstr("<h1>logistic regression, 15 Nov 2026, party B</h1>"));
+  report.model_name = "Logistic regression";
+  const std::string html = report_html(report);
+  EXPECT_THAT(html, HasSubstr("<h1>Logistic regression, 15 Nov 2026, party B</h1>"));
+  EXPECT_THAT(html, HasSubstr("<title>Logistic regression, 15 Nov 2026, party B - BlindFL</title>"));
+  EXPECT_THAT(html, HasSubstr("Run credit.")) << "what both parties know it by is there as well";
+  report.model_name = report.summary.model = "";
+  EXPECT_THAT(report_html(report), HasSubstr("<h1>Run credit, 15 Nov 2026, party B</h1>"));
+}
+
+TEST(Report, PutsTrainingAndValidationLossIntoOnePlot) {
+  const std::string html = report_html(testing::sample_of_two_classes());
+  const Page page(html);
+  std::size_t losses = 0;
+  for (const std::string& caption : captions_of(page)) losses += caption.find("loss") != std::string::npos ? 1 : 0;
+  EXPECT_EQ(losses, 1U);
+  std::vector<std::string> names;
+  for (const PageElement& key : page.named("span")) names.push_back(key.text);
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"\ntrain", "\nvalidation (log loss)", "\ntest (log loss)"}));
+  std::vector<std::string> classes;
+  for (const PageElement& line : page.named("polyline")) classes.push_back(line.attributes.at("class"));
+  EXPECT_THAT(classes, ::testing::IsSupersetOf({"line behind c0", "line c0", "line c1"}));
+  EXPECT_THAT(html, HasSubstr("Lines are smoothed"));
+}
+
+TEST(Report, MarksTheBestEpochAndPutsTheTestThere) {
+  RunReport report = report_of_b();
+  report.curves = {{"validation", "auc", {{0, 0.5}, {10, 0.9}, {20, 0.8}}}, {"test", "auc", {{20, 0.9}}}};
+  report.summary.best = {.step = 10, .epoch = 1};
+  const Page page(report_html(report));
+  EXPECT_THAT(text_of(page), HasSubstr("best: epoch 1\n"));
+  std::vector<std::string> dots;
+  for (const PageElement& path : page.named("path")) dots.push_back(path.attributes.at("d"));
+  EXPECT_THAT(dots, Contains("M249.0,12.0h0")) << "in the middle and at the top, as the validation's best";
+}
+
+TEST(Report, ShowsSingleValuesAsNumbers) {
+  RunReport report = report_of_b();
+  report.curves = {{"validation", "auc", {{5, 0.8125}}},
+                   {"test", "auc", {{5, 0.75}}},
+                   {"train", "bytes_sent", {{1, 1.5e6}, {2, 1.5e6}, {3, 1.5e6}}},
+                   {"train", "seconds_per_step", {{1, 0.35}, {2, kNan}}}};
+  const Page page(report_html(report));
+  for (const std::string& caption : captions_of(page)) {
+    EXPECT_THAT(caption, AllOf(Not(HasSubstr("AUC")), Not(HasSubstr("log line")), Not(HasSubstr("time of a step"))));
+  }
+  EXPECT_THAT(text_of(page), AllOf(HasSubstr("0.75\nAUC\n"), HasSubstr("0.8125\nvalidation AUC\n"),
+                                   HasSubstr("1.5 MB\nsent per log line\n"), HasSubstr("350 ms\ntime of a step\n"),
+                                   Not(HasSubstr("test AUC"))));
+}
+
+TEST(Report, PutsTheBaselineBesideTheResult) {
+  RunReport report = report_of_b();
+  EXPECT_THAT(report_html(report), Not(HasSubstr("B alone")));
+  report.summary.baseline = {{"auc", 0.625}, {"ks", 0.25}};
+  EXPECT_THAT(text_of(Page(report_html(report))), HasSubstr("0.75\nAUC\nB alone: 0.625\n"));
+}
+
+TEST(Report, ShowsClassesAsAHeatTable) {
+  RunReport report = report_of_b();
+  report.classes = {{"no", "yes"}, {90, 10, 25, 75}};
+  const Page page(report_html(report));
+  EXPECT_THAT(captions_of(page), Contains(HasSubstr("Confusion matrix")));
+  EXPECT_THAT(text_of(page), HasSubstr("no\n90\n10\n90.0%\n"));
+  EXPECT_THAT(text_of(page), HasSubstr("yes\n25\n75\n75.0%\n"));
+  std::vector<std::string> heat;
+  for (const PageElement& cell : page.named("td")) {
+    const auto found = cell.attributes.find("class");
+    if (found != cell.attributes.end() && found->second.starts_with("heat")) heat.push_back(found->second);
+  }
+  EXPECT_THAT(heat, ::testing::ElementsAre("heat right h9", "heat wrong h1", "heat wrong h3", "heat right h8"));
+  report.classes.counts.pop_back();
+  EXPECT_THROW((void)report_html(report), InvalidArgument);
+}
+
+TEST(Report, CountsTheRarestOfManyClassesTogether) {
+  const RunReport report = testing::sample_of_many_classes(1000);
+  const std::string html = report_html(report);
+  EXPECT_LT(html.size(), 100'000U);
+  EXPECT_THAT(html, AllOf(HasSubstr("986 others"), HasSubstr("class of number 13<"), Not(HasSubstr("number 14<"))));
+  std::size_t cells = 0;
+  for (const PageElement& cell : Page(html).named("td")) {
+    const auto found = cell.attributes.find("class");
+    cells += found != cell.attributes.end() && found->second.starts_with("heat") ? 1 : 0;
+  }
+  EXPECT_EQ(cells, 225U);
+}
+
+TEST(Report, ShowsPredictionsOfARegressionAndItsResiduals) {
+  const std::string html = report_html(testing::sample_of_regression(1, 200'000));
+  const Page page(html);
+  EXPECT_THAT(captions_of(page), AllOf(Contains("Predicted by actual"), Contains("Residuals: how many rows")));
+  EXPECT_THAT(text_of(page), HasSubstr("actual (600 of 200,000 rows)"));
+  EXPECT_LT(html.size(), 100'000U);
+  EXPECT_EQ(html, report_html(testing::sample_of_regression(1, 200'000))) << "the same rows every time";
+}
+
+TEST(Report, ShowsWhatThePlannerWeighedFolded) {
+  RunReport report = report_of_b();
+  report.plan = {
+      {"source", "A's 300 features", "exchanged over lattice", 0.0123, 1.5e6, true},
+      {"source", "A's 300 features", "encrypted updates over paillier", 0, 0, false, "no steps are declared"}};
+  const Page page(report_html(report));
+  EXPECT_THAT(text_of(page),
+              AllOf(HasSubstr("What the planner weighed"),
+                    HasSubstr("source\nA&#39;s 300 features\nexchanged over lattice\nchosen\n12.3 ms\n1.5 MB\n"),
+                    HasSubstr("encrypted updates over paillier\nnot possible\n-\n-\n"),
+                    HasSubstr("Not possible: no steps are declared.")));
+  for (const PageElement& cell : page.named("td")) {
+    if (cell.text == "exchanged over lattice") {
+      EXPECT_THAT(cell.around, Contains("details"));
+    }
+  }
+}
+
+TEST(Report, DrawsOnlyTheTrafficThatMattersAndFoldsTheRest) {
+  const RunReport report = testing::sample_of_a();
+  const Page page(report_html(report));
+  std::vector<std::string> open;
+  std::vector<std::string> folded;
+  for (const PageElement& text : page.named("text")) {
+    (std::ranges::find(text.around, "details") == text.around.end() ? open : folded).push_back(text.text);
+  }
+  const std::string first(net::describe(report.traffic.front().step).name);
+  const std::string last(net::describe(report.traffic.back().step).name);
+  EXPECT_THAT(open, AllOf(Contains(first), Not(Contains(last))));
+  EXPECT_THAT(folded, AllOf(Contains(last), Not(Contains(first))));
+  EXPECT_THAT(text_of(page), HasSubstr("other: " + std::to_string(report.traffic.size() - 5) + " kinds, 95.6 MB\n"));
+  EXPECT_THAT(text_of(page), HasSubstr("All " + std::to_string(report.traffic.size()) + " kinds of messages"));
+}
+
+TEST(Report, WritesByteAxesInUnits) {
+  const std::string html = report_html(testing::sample_of_a());
+  EXPECT_THAT(html, AllOf(HasSubstr(">1.5 MB</text>"), HasSubstr(">500 kB</text>"), Not(HasSubstr("e+0"))));
+}
+
+TEST(Report, ShowsWhatBGetsAloneAndWhichModelIsKept) {
+  RunReport report = report_of_b();
+  EXPECT_THAT(report_html(report), Not(HasSubstr("B alone")));
+  report.summary.baseline = {{"auc", 0.625}};
+  report.summary.best = {.step = 1200, .epoch = 24};
+  report.summary.stopped_early = true;
+  const std::string page = report_html(report);
+  EXPECT_THAT(page, AllOf(HasSubstr("B alone"), HasSubstr("0.625"), HasSubstr("(epoch 24), the best in validation"),
+                          HasSubstr("training stopped early")));
+  report.summary.stopped_early = false;
+  report.summary.still_falling = true;
+  EXPECT_THAT(report_html(report), HasSubstr("The loss was still falling when training ended"));
 }
 
 TEST(Report, AddsUpWhatCrossedTheLink) {
@@ -194,11 +352,31 @@ TEST(Report, OfAIsRefusedWithAnythingOfLabelsOrScores) {
   RunReport calibrated = report_of_a();
   calibrated.calibration = {{0.5, 0.5, 1}};
   EXPECT_THAT([&] { (void)report_html(calibrated); }, refused);
+  RunReport classes = report_of_a();
+  classes.classes = {{"no"}, {1}};
+  EXPECT_THAT([&] { (void)report_html(classes); }, refused);
+  RunReport predictions = report_of_a();
+  predictions.regression = {{1}, {1}};
+  EXPECT_THAT([&] { (void)report_html(predictions); }, refused);
+}
+
+TEST(Report, OfAIsRefusedWithABaselineOrAConfusionMatrix) {
+  RunReport alone = report_of_a();
+  alone.summary.baseline = {{"auc", 0.5}};
+  EXPECT_THROW((void)report_html(alone), InvalidArgument);
+  RunReport matrix = report_of_a();
+  matrix.summary.confusion = {.classes = {"no", "yes"}, .counts = {1, 0, 0, 1}};
+  EXPECT_THROW((void)report_html(matrix), InvalidArgument);
+  RunReport loss = report_of_a();
+  loss.summary.still_falling = true;
+  EXPECT_THROW((void)report_html(loss), InvalidArgument);
 }
 
 TEST(Report, OfAHasNoPlaceForThemEither) {
   const std::string html = report_html(report_of_a());
-  for (const char* word : {"ROC", "Calibration", "auc", ">loss<", "Scores"}) EXPECT_THAT(html, Not(HasSubstr(word)));
+  for (const char* word :
+       {"ROC", "Calibration", "auc", "AUC", ">loss<", "How good the model is</h2>", "Confusion", "Predicted"})
+    EXPECT_THAT(html, Not(HasSubstr(word)));
   EXPECT_THAT(html, HasSubstr("This party has no labels."));
 }
 

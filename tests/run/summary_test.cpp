@@ -56,6 +56,49 @@ TEST(Summary, IsReadAsItWasWritten) {
   }
 }
 
+TEST(Summary, HasWhatIsKnownOfTheQuality) {
+  RunSummary summary = example();
+  summary.rows = {.training = 540, .validation = 30, .test = 30};
+  summary.best = {.step = 120, .epoch = 24};
+  summary.stopped_early = true;
+  summary.still_falling = false;
+  summary.confusion = {.classes = {"no", "yes"}, .counts = {10, 5, 0, 15}};
+  summary.baseline = {{"auc", 0.625}};
+  const std::string text = summary_text(summary);
+  EXPECT_THAT(text, HasSubstr(R"("rows":{"training":540,"validation":30,"test":30},"best":{"step":120,"epoch":24},)"
+                              R"("stopped_early":true,"still_falling":false,"confusion":{"classes":["no","yes"],)"
+                              R"("precision":[1,0.75],"recall":[0.6666666666666666,1],"counts":[[10,5],[0,15]]},)"
+                              R"("baseline":{"auc":0.625}})"));
+  const RunSummary read = parse_summary(text, "s");
+  EXPECT_EQ(summary_text(read), text);
+  EXPECT_EQ(read.best, summary.best);
+  EXPECT_EQ(read.rows, summary.rows);
+  RunSummary torn = summary;
+  torn.confusion.counts.pop_back();
+  EXPECT_THROW((void)summary_text(torn), InvalidArgument);
+  std::string forged = text;
+  forged.replace(forged.find("[[10,5]"), 7, "[[10]  ");
+  EXPECT_THROW((void)parse_summary(forged, "s"), DataError);
+}
+
+TEST(Summary, KeepsNothingOfTheQualityForA) {
+  RunSummary summary = example();
+  summary.party = Party::kA;
+  summary.results = {};
+  summary.rows = {.training = 540, .validation = 30, .test = 30};
+  summary.best = {.step = 120, .epoch = 24};
+  EXPECT_NO_THROW((void)summary_text(summary)) << "A counts rows, and is told which step is kept";
+  RunSummary with_baseline = summary;
+  with_baseline.baseline = {{"auc", 0.5}};
+  EXPECT_THROW((void)summary_text(with_baseline), InvalidArgument);
+  RunSummary with_matrix = summary;
+  with_matrix.confusion = {.classes = {"no", "yes"}, .counts = {1, 0, 0, 1}};
+  EXPECT_THROW((void)summary_text(with_matrix), InvalidArgument);
+  RunSummary with_loss = summary;
+  with_loss.still_falling = false;
+  EXPECT_THROW((void)summary_text(with_loss), InvalidArgument);
+}
+
 TEST(Summary, KeepsNothingOfLabelsOrScoresForA) {
   RunSummary summary = example();
   summary.party = Party::kA;

@@ -18,6 +18,7 @@ void run_audit(const Arguments& arguments, std::ostream& out) {
   out << '\n';
   net::print_audit(out, peer);
   const net::LedgerComparison comparison = net::compare(ledger, peer);
+  require<DataError>(comparison.strangers.empty(), "nothing was compared: ", comparison.strangers);
   out << '\n';
   net::print_comparison(out, comparison);
   require<DataError>(comparison.agree(), "the two ledgers contradict each other: see above");

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <set>
+#include <utility>
 
 #include "blindfl/app/job_layers.h"
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
 
@@ -27,16 +27,12 @@ class Estimator {
     const protocol::LayerPlan plan = plan_source(layer.shape, layer.out, layer.options, schemes_);
     const protocol::MatMulParams params(plan.spec);
     LayerCost cost;
-    std::string words;
     for (const Party party : {Party::kA, Party::kB}) {
       if (params.in(party) == 0) continue;
       const he::Scheme& scheme = use(params.scheme(party));
       cost += scaled(cost_of(params, party, scheme), scheme);
-      const std::string way =
-          party == Party::kA ? protocol::way_in_words(plan.spec.update, scheme.name()) : over(scheme.name());
-      protocol::append(words, "; ", protocol::whose(party) + " features " + way);
     }
-    add_layer({plan.spec.name, words, plan.why, cost}, plan.spec.batch, plan.spec.out,
+    add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out,
               (plan.spec.in_a + plan.spec.in_b) * plan.spec.out, plan.spec.sgd);
   }
 
@@ -45,7 +41,6 @@ class Estimator {
     const protocol::EmbedMatMulParams params(plan.spec);
     const he::Scheme& weights = use(plan.spec.scheme);
     LayerCost cost = scaled(cost_of_weights(params, weights), weights);
-    std::string words = "the weights " + over(weights.name());
     std::size_t values = params.inputs() * plan.spec.out;
     for (const Party party : {Party::kA, Party::kB}) {
       for (const protocol::EmbedField& field : params.fields(party)) {
@@ -53,31 +48,12 @@ class Estimator {
         cost += scaled(cost_of_field(params, party, field, scheme), scheme);
         values += field.field.categories * plan.spec.dimension;
       }
-      append_fields(words, party, params.fields(party));
     }
-    add_layer({plan.spec.name, words, plan.why, cost}, plan.spec.batch, plan.spec.out, values, plan.spec.sgd);
+    add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out, values,
+              plan.spec.sgd);
   }
 
  private:
-  static std::string over(std::string_view scheme) { return std::string("over ").append(scheme); }
-
-  /// Those that learn alike are counted together, in the order of the first.
-  static void append_fields(std::string& words, Party party, const std::vector<protocol::EmbedField>& fields) {
-    std::vector<std::pair<std::string, std::size_t>> ways;
-    for (const protocol::EmbedField& field : fields) {
-      const std::string way = protocol::way_in_words(field.update, field.scheme);
-      const auto found = std::ranges::find(ways, way, &std::pair<std::string, std::size_t>::first);
-      if (found == ways.end()) {
-        ways.emplace_back(way, 1);
-      } else {
-        ++found->second;
-      }
-    }
-    for (const auto& [way, count] : ways) {
-      protocol::append(words, "; ", std::to_string(count) + " of " + protocol::whose(party) + " tables " + way);
-    }
-  }
-
   const he::Scheme& use(const std::string& name) {
     const auto found = std::ranges::find(schemes_, name, [](const he::Scheme* scheme) { return scheme->name(); });
     require<ConfigError>(found != schemes_.end(), "there is no scheme '", name, "' in shared.scheme.allowed");
@@ -96,6 +72,15 @@ class Estimator {
       each->seconds_b *= factor;
     }
     return cost;
+  }
+
+  [[nodiscard]] std::vector<protocol::PlanRow> scaled(std::vector<protocol::PlanRow> rows) const {
+    for (protocol::PlanRow& row : rows) {
+      const double factor = speed_.factor(row.scheme);
+      row.step.seconds_a *= factor;
+      row.step.seconds_b *= factor;
+    }
+    return rows;
   }
 
   void add_layer(LayerEstimate layer, std::size_t batch, std::size_t out, std::size_t values,
@@ -117,7 +102,50 @@ class Estimator {
   std::set<std::string> used_;
 };
 
+/// A party's features with a column for each category in place of fields.
+PartyShape one_hot_shape(PartyShape shape) {
+  // Those of a row that are not 0: where it is not said how many, all may be.
+  std::size_t nonzeros = shape.nonzeros > 0 ? shape.nonzeros : shape.numeric;
+  for (const CategoryField& field : shape.fields) {
+    shape.numeric += field.categories;
+    nonzeros += std::min(field.most, field.categories);
+  }
+  shape.nonzeros = nonzeros;
+  shape.fields.clear();
+  return shape;
+}
+
+/// Models for one-hot columns, the nearest to embeddings first.
+std::vector<job::ModelKind> one_hot_kinds(const job::Model& model) {
+  std::vector<job::ModelKind> kinds;
+  if (!model.hidden.empty()) kinds.push_back(job::ModelKind::kMlp);
+  kinds.push_back(model.class_count() > 2 ? job::ModelKind::kMlr : job::ModelKind::kLr);
+  return kinds;
+}
+
 }  // namespace
+
+std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                                            std::size_t rows, const protocol::Link& link, const MachineSpeed& speed) {
+  // Times may be off by half.
+  constexpr double kClearly = 1.5;
+  std::vector<OneHotEstimate> cheaper;
+  if (!job::has_embeddings(shared.model.kind)) return cheaper;
+  const JobEstimate embedded = estimate(shared, a, b, rows, link, speed);
+  for (const job::ModelKind kind : one_hot_kinds(shared.model)) {
+    OneHotEstimate other{.kind = kind};
+    job::Shared changed = shared;
+    changed.model.kind = kind;
+    try {
+      other.estimate = estimate(changed, one_hot_shape(a), one_hot_shape(b), rows, link, speed);
+    } catch (const Error&) {  // such as too many columns: then this is no other way
+      continue;
+    }
+    const bool less_time = other.estimate.seconds * kClearly < embedded.seconds;
+    if (less_time && other.estimate.per_step.bytes() < embedded.per_step.bytes()) cheaper.push_back(std::move(other));
+  }
+  return cheaper;
+}
 
 JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows,
                      const protocol::Link& link, const MachineSpeed& speed) {
@@ -128,7 +156,7 @@ JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const Party
   JobEstimate all;
   all.rows = layers.training_rows;
   all.steps_per_epoch = layers.steps_per_epoch;
-  all.epochs = shared.training.epochs;
+  all.epochs = layers.epochs;
   all.link = link;
   all.speed = speed;
   Estimator estimator(schemes, speed, all);

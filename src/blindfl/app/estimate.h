@@ -8,6 +8,7 @@
 #include "blindfl/app/job/shared.h"
 #include "blindfl/app/machine_speed.h"
 #include "blindfl/app/party_shape.h"
+#include "blindfl/protocol/plan_table.h"
 #include "blindfl/protocol/step_cost.h"
 
 // What a job will cost, before anything runs: bytes exactly, seconds and memory about.
@@ -17,9 +18,9 @@ namespace blindfl::app {
 /// One source layer of the model.
 struct LayerEstimate {
   std::string name;
-  std::string words;         ///< its schemes and updates
-  std::string why;           ///< the planner's reason
-  protocol::LayerCost cost;  ///< with opening Z in each step
+  std::string words;                    ///< its schemes and updates
+  std::vector<protocol::PlanRow> rows;  ///< what the planner weighed, with the machine's speed
+  protocol::LayerCost cost;             ///< with opening Z in each step
 };
 
 /// A scheme that products of the job are encrypted with.
@@ -57,6 +58,21 @@ struct JobEstimate {
 /// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
 [[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
                                    std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
+
+/// The same rows with one-hot columns in place of embeddings.
+struct OneHotEstimate {
+  job::ModelKind kind{};  ///< the model that takes them
+  JobEstimate estimate{};
+};
+
+/// For a job with embeddings: what one-hot columns would take, with hidden layers (mlp) and without (lr or mlr), where
+/// that is clearly less, time and traffic both. Empty for other jobs, where it is not less, and where one-hot columns
+/// are not possible.
+[[nodiscard]] std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a,
+                                                          const PartyShape& b, std::size_t rows,
+                                                          const protocol::Link& link, const MachineSpeed& speed = {});
+/// That in one line, for a screen; empty if there is none.
+[[nodiscard]] std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEstimate>& one_hot);
 
 /// "lattice 128 bits; paillier 112 bits (NIST: until 2030)".
 [[nodiscard]] std::string security_text(const std::vector<UsedScheme>& schemes);

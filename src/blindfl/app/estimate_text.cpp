@@ -1,36 +1,20 @@
 #include <algorithm>
-#include <cmath>
 #include <iomanip>
 #include <sstream>
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/job/lines.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
 
 namespace {
 
-using protocol::memory_in_words;
-using protocol::size_in_words;
-
 constexpr std::size_t kWidth = 100;
 
-/// Hours and minutes where seconds say little: "2 h 05 min".
-std::string duration_in_words(double seconds) {
-  constexpr double kMinute = 60;
-  constexpr double kHour = 3600;
-  if (seconds < 2 * kMinute) return protocol::time_in_words(seconds);
-  std::ostringstream text;
-  const double minutes = std::round(seconds / kMinute);
-  if (seconds < 2 * kHour) {
-    text << minutes << " min";
-  } else {
-    const double hours = std::floor(minutes / 60);
-    text << std::fixed << std::setprecision(0) << hours << " h " << std::setw(2) << std::setfill('0')
-         << minutes - hours * 60 << " min";
-  }
-  return text.str();
+std::string size_text(std::uint64_t bytes) {
+  return bytes_text(static_cast<double>(bytes));
 }
 
 void write_row(std::ostream& out, std::string_view what, const std::string& a, const std::string& b,
@@ -39,13 +23,22 @@ void write_row(std::ostream& out, std::string_view what, const std::string& a, c
       << c << '\n';
 }
 
-void write_layer(std::ostream& out, const LayerEstimate& layer) {
-  std::string indent;
-  for (const std::string& line : job::broken_into_lines("layer '" + layer.name + "': " + layer.words, kWidth - 2)) {
-    out << indent << line << '\n';
-    indent = "  ";
+/// The planner's table of all layers; reasons below it are broken into lines.
+void write_plan(std::ostream& out, const JobEstimate& estimate) {
+  std::vector<protocol::PlanRow> rows;
+  for (const LayerEstimate& layer : estimate.layers) rows.insert(rows.end(), layer.rows.begin(), layer.rows.end());
+  std::istringstream table(table_text(rows, estimate.link));
+  for (std::string line; std::getline(table, line);) {
+    if (!line.starts_with('[')) {
+      out << line << '\n';
+      continue;
+    }
+    std::string indent;
+    for (const std::string& piece : job::broken_into_lines(line, kWidth - 4)) {
+      out << indent << piece << '\n';
+      indent = "    ";
+    }
   }
-  for (const std::string& line : job::broken_into_lines(layer.why, kWidth - 2)) out << "  " << line << '\n';
 }
 
 /// A name, and words that may take several lines.
@@ -82,12 +75,12 @@ bool has_short_keys(const std::vector<UsedScheme>& schemes) {
 
 std::string estimate_text(const JobEstimate& estimate) {
   std::ostringstream out;
-  for (const LayerEstimate& layer : estimate.layers) write_layer(out, layer);
+  write_plan(out, estimate);
   const std::size_t steps = estimate.steps_per_epoch * estimate.epochs;
-  out << "\nrows to train on    " << estimate.rows << "\nsteps               " << steps << ": " << estimate.epochs
-      << (estimate.epochs == 1 ? " epoch of " : " epochs of ") << estimate.steps_per_epoch << "\nlink                "
-      << estimate.link.bits_per_second / 1e6 << " Mbit/s, " << estimate.link.round_trip * 1e3
-      << " ms there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
+  out << "\nrows to train on    " << count_text(estimate.rows) << "\nsteps               " << count_text(steps) << ": "
+      << counted(estimate.epochs, "epoch") << " of " << count_text(estimate.steps_per_epoch) << "\nlink                "
+      << link_text(estimate.link.bits_per_second) << ", " << seconds_text(estimate.link.round_trip)
+      << " there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
   write_fact(out, "security", security_text(estimate.schemes));
   write_fact(out, "hiding", protocol::hiding_in_words(estimate.exposure));
   if (has_short_keys(estimate.schemes)) {
@@ -96,23 +89,37 @@ std::string estimate_text(const JobEstimate& estimate) {
   out << '\n';
   const protocol::StepCost& step = estimate.per_step;
   write_row(out, "", "a step", "an epoch", "in all");
-  write_row(out, "time", duration_in_words(step.seconds(estimate.link)), duration_in_words(estimate.seconds_per_epoch),
-            duration_in_words(estimate.seconds));
-  write_row(out, "computing at A", duration_in_words(step.seconds_a),
-            duration_in_words(step.seconds_a * static_cast<double>(estimate.steps_per_epoch)),
-            duration_in_words(estimate.setup.seconds_a + step.seconds_a * static_cast<double>(steps)));
-  write_row(out, "computing at B", duration_in_words(step.seconds_b),
-            duration_in_words(step.seconds_b * static_cast<double>(estimate.steps_per_epoch)),
-            duration_in_words(estimate.setup.seconds_b + step.seconds_b * static_cast<double>(steps)));
-  write_row(out, "from B to A", size_in_words(step.bytes_to_a), size_in_words(estimate.bytes_to_a_per_epoch),
-            size_in_words(estimate.bytes_to_a));
-  write_row(out, "from A to B", size_in_words(step.bytes_to_b), size_in_words(estimate.bytes_to_b_per_epoch),
-            size_in_words(estimate.bytes_to_b));
-  out << "memory for ciphertexts and weights: " << memory_in_words(estimate.memory_a) << " at A, "
-      << memory_in_words(estimate.memory_b) << " at B\n"
+  write_row(out, "time", seconds_text(step.seconds(estimate.link)), seconds_text(estimate.seconds_per_epoch),
+            seconds_text(estimate.seconds));
+  write_row(out, "computing at A", seconds_text(step.seconds_a),
+            seconds_text(step.seconds_a * static_cast<double>(estimate.steps_per_epoch)),
+            seconds_text(estimate.setup.seconds_a + step.seconds_a * static_cast<double>(steps)));
+  write_row(out, "computing at B", seconds_text(step.seconds_b),
+            seconds_text(step.seconds_b * static_cast<double>(estimate.steps_per_epoch)),
+            seconds_text(estimate.setup.seconds_b + step.seconds_b * static_cast<double>(steps)));
+  write_row(out, "from B to A", size_text(step.bytes_to_a), size_text(estimate.bytes_to_a_per_epoch),
+            size_text(estimate.bytes_to_a));
+  write_row(out, "from A to B", size_text(step.bytes_to_b), size_text(estimate.bytes_to_b_per_epoch),
+            size_text(estimate.bytes_to_b));
+  out << "memory for ciphertexts and weights: " << memory_text(estimate.memory_a) << " at A, "
+      << memory_text(estimate.memory_b) << " at B\n"
       << "Traffic is exact but for the headers of messages. Times are for one core at each party, and may be off by\n"
          "half. Not counted: alignment, validation, B's own layers, what the data takes.\n";
   return out.str();
+}
+
+std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEstimate>& one_hot) {
+  if (one_hot.empty()) return "";
+  const auto cost = [](const JobEstimate& job) {
+    return size_text(job.bytes_to_a + job.bytes_to_b) + " and " + seconds_text(job.seconds);
+  };
+  std::string others;
+  for (const OneHotEstimate& each : one_hot) {
+    const std::string kind = job::Value<job::ModelKind>::write(each.kind);
+    protocol::append(others, " or ", cost(each.estimate) + " (model.kind: " + kind + ")");
+  }
+  return "One-hot columns (one_hot: true) would take about " + others + " in place of " + cost(estimate) +
+         "; with few categories they are often as good.\n";
 }
 
 }  // namespace blindfl::app

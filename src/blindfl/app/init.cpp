@@ -8,6 +8,7 @@
 #include <system_error>
 #include <vector>
 
+#include "blindfl/app/certificate_text.h"
 #include "blindfl/app/commands.h"
 #include "blindfl/app/init/acceptance.h"
 #include "blindfl/app/init/party_draft.h"
@@ -15,6 +16,7 @@
 #include "blindfl/app/job/template.h"
 #include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
+#include "blindfl/net/identity.h"
 
 namespace blindfl::app {
 
@@ -29,6 +31,7 @@ using std::filesystem::path;
 struct Outcome {
   path file;
   job::Job job;
+  std::optional<LinkFiles> link{};
 };
 
 std::string letter(PartyName party) {
@@ -37,15 +40,19 @@ std::string letter(PartyName party) {
 
 PartyName read_party(const Arguments& arguments, Questions& questions) {
   const std::string answer =
-      arguments.has("party") ? arguments.text("party")
-                             : questions.ask("party", "Which party this is: A, or B, who has the labels", std::nullopt);
-  require<UsageError>(answer == "A" || answer == "a" || answer == "B" || answer == "b", "--party must be A or B, not '",
-                      answer, "'");
+      questions.said_or_asked(arguments, "party", "Which party this is: A, or B, who has the labels", std::nullopt,
+                              [](const std::string& word) {
+                                require<UsageError>(word == "A" || word == "a" || word == "B" || word == "b",
+                                                    "--party must be A or B, not '", word, "'");
+                              });
   return answer == "A" || answer == "a" ? PartyName::kA : PartyName::kB;
 }
 
 path read_path(const Arguments& arguments, Questions& questions, std::string_view flag, std::string_view question) {
-  return arguments.has(flag) ? arguments.text(flag) : questions.ask(flag, question, std::nullopt);
+  if (arguments.has(flag)) return arguments.text(flag);
+  return questions.ask(flag, question, std::nullopt, [&](const std::string& file) {
+    require<UsageError>(std::filesystem::is_regular_file(file), "--", flag, ": there is no such file as ", file);
+  });
 }
 
 std::optional<path> optional_path(const Arguments& arguments, std::string_view flag) {
@@ -86,7 +93,9 @@ std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& que
   if (!arguments.has("both")) {
     const PartyName party = read_party(arguments, questions);
     const path data = read_path(arguments, questions, "data", "File with the rows to train on");
-    require<UsageError>(party == PartyName::kB || !arguments.has("label"), "--label is for B, who has the labels");
+    for (const std::string_view flag : {"label", "weight"}) {
+      require<UsageError>(party == PartyName::kB || !arguments.has(flag), "--", flag, " is for B, who has the labels");
+    }
     require<UsageError>(party == PartyName::kA || !arguments.has("accept"),
                         "--accept is A's to say, whose features are at stake");
     drafts.push_back(draft_party(party, data, optional_path(arguments, "test"), arguments, questions));
@@ -116,23 +125,34 @@ Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arg
     outcome.job.own.link = local_link(draft.party);
     outcome.job.own.run.folder = "run-" + letter(draft.party);
   } else {
-    outcome.job.own.link = draft_link(draft.party, folder, arguments, questions);
+    LinkDraft link = draft_link(draft.party, folder, arguments, questions);
+    outcome.job.own.link = std::move(link.link);
+    outcome.link = std::move(link.files);
   }
   if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, out);
   return outcome;
 }
 
 /// What is written passes every check that reading does.
-void write_job(const Outcome& outcome, bool force) {
-  const std::string text = job::render_job(outcome.job);
+std::string checked_text(const Outcome& outcome, const job::Remarks& remarks) {
+  std::string text = job::render_job(outcome.job, remarks);
   (void)job::parse_job(text, {.source = outcome.file.string(), .folder = outcome.file.parent_path()});
-  check_free(outcome.file, force);
-  write_text_atomically(outcome.file, text, Readers::kOwner);
+  return text;
+}
+
+void make_identity(const LinkFiles& link, std::ostream& out) {
+  if (!link.is_new) {
+    out << "identity: " << link.own.certificate.string() << " and its key " << link.own.key.string() << '\n';
+    return;
+  }
+  const path folder = link.own.certificate.parent_path();
+  const IdentityFiles made = make_identity_files(link.own.certificate.stem().string(), folder, kUsualDays);
+  out << "identity: there was none, so it was made: " << made.certificate.string() << " for the peer, and "
+      << made.key.string() << " for nobody else\n"
+      << describe_certificate(net::load_certificate(made.certificate));
 }
 
 void tell_next_alone(const Outcome& outcome, bool took_shared, std::ostream& out) {
-  const job::Link& link = outcome.job.own.link;
-  const std::string me = letter(outcome.job.own.party);
   out << "\nWhat to do next:\n  1. Look through " << outcome.file.string()
       << ": kinds of columns are guesses. `blindfl parameters` explains every option.\n";
   if (took_shared) {
@@ -141,11 +161,15 @@ void tell_next_alone(const Outcome& outcome, bool took_shared, std::ostream& out
     out << "  2. The peer needs the same section `shared`. Send it this, for `blindfl init --shared-from FILE`:\n\n"
         << job::shared_text(outcome.job.shared) << '\n';
   }
-  if (link.plaintext) {
+  if (!outcome.link) {
     out << "  3. There is no TLS: only inside a link that is protected.\n";
   } else {
-    out << "  3. Make an identity, if you have none: blindfl keygen --name " << me
-        << " --out keys. Exchange certificates with the peer,\n     and compare fingerprints by phone.\n";
+    out << "  3. Send " << outcome.link->own.certificate.string() << " to the peer, unless it has it.\n";
+    if (!outcome.link->peer_is_there) {
+      out << "     The peer's certificate is not here yet: put it at " << outcome.link->peer.string() << '\n';
+    }
+    out << "     Compare fingerprints by phone: blindfl fingerprint --certificate " << outcome.link->peer.string()
+        << '\n';
   }
   out << "  4. See what it will take: blindfl plan --job " << outcome.file.string()
       << "\n  5. Train, at the same time as the peer: blindfl train --job " << outcome.file.string() << '\n';
@@ -168,13 +192,20 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   const bool force = arguments.has("force");
   const std::vector<PartyDraft> drafts = draft_parties(arguments, questions);
   for (const PartyDraft& draft : drafts) check_free(file_of(arguments, draft.party), force);
-  const job::Shared shared = draft_shared(drafts, arguments, questions, out);
+  const SharedDraft draft_of_both = draft_shared(drafts, arguments, questions, out);
+  const job::Shared& shared = draft_of_both.shared;
   std::vector<Outcome> outcomes;
   outcomes.reserve(drafts.size());
   for (const PartyDraft& draft : drafts) outcomes.push_back(outcome_of(draft, shared, arguments, questions, out));
   for (const PartyDraft& draft : drafts) describe(draft, shared.model.kind, out);
-  for (const Outcome& outcome : outcomes) {
-    write_job(outcome, force);
+  std::vector<std::string> texts;
+  texts.reserve(outcomes.size());
+  for (const Outcome& outcome : outcomes) texts.push_back(checked_text(outcome, draft_of_both.remarks));
+  for (std::size_t i = 0; i < outcomes.size(); ++i) {
+    const Outcome& outcome = outcomes[i];
+    check_free(outcome.file, force);
+    if (outcome.link) make_identity(*outcome.link, out);
+    write_text_atomically(outcome.file, texts[i], Readers::kOwner);
     out << "written: " << outcome.file.string() << '\n';
   }
   if (outcomes.size() == 1) {
@@ -201,10 +232,12 @@ std::vector<Option> init_options() {
       {.name = "test", .placeholder = "FILE", .summary = "rows to measure the trained model on"},
       {.name = "id", .placeholder = "COLUMN", .summary = "names the people; none if there is no such column"},
       {.name = "label", .placeholder = "COLUMN", .summary = "B: what is to be predicted"},
+      {.name = "weight", .placeholder = "COLUMN", .summary = "B: how much each row counts; else: all alike"},
       {.name = "kind",
        .placeholder = "COLUMN=KIND",
        .summary = "numeric, categorical, multi or ignore, instead of the guess",
        .repeats = true},
+      {.name = "format", .placeholder = "FORMAT", .summary = "csv, libsvm, or auto: what the file looks like"},
       {.name = "delimiter", .placeholder = "C", .summary = "between cells, or the word tab; else: what it looks like"},
       {.name = "no-header", .placeholder = {}, .summary = "the first line names no columns: they are 1, 2, 3, ..."},
       {.name = "model", .placeholder = "MODEL", .summary = "lr, mlr, linear, poisson, mlp, wdl or dlrm"},
@@ -213,9 +246,9 @@ std::vector<Option> init_options() {
       {.name = "shared-from", .placeholder = "FILE", .summary = "the peer's job file, or its section `shared`"},
       {.name = "listen", .placeholder = "ADDRESS", .summary = "wait for the peer at this HOST:PORT"},
       {.name = "dial", .placeholder = "ADDRESS", .summary = "call the peer, who listens at this HOST:PORT"},
-      {.name = "certificate", .placeholder = "FILE", .summary = "this party's, from `blindfl keygen`"},
+      {.name = "certificate", .placeholder = "FILE", .summary = "this party's; else: the one in keys/, or a new one"},
       {.name = "key", .placeholder = "FILE", .summary = "its private key"},
-      {.name = "peer", .placeholder = "FILE", .summary = "the peer's certificate"},
+      {.name = "peer", .placeholder = "FILE", .summary = "the peer's certificate; else: the other one in keys/"},
       {.name = "plaintext", .placeholder = {}, .summary = "no TLS: only inside a link that is protected"},
       {.name = "accept",
        .placeholder = "WHAT",
@@ -229,9 +262,15 @@ std::vector<Option> init_options() {
 }
 
 std::string more_help() {
-  return "At a terminal, what is not given is asked: Enter takes the guess. Elsewhere the guess is taken. The first "
+  return "At a terminal, what is not given is asked: Enter takes the guess. Elsewhere a guess is taken only where "
+         "there is "
+         "one\n"
+         "candidate; id and label are never guessed among several, and that rows are aligned is never guessed. The "
+         "first "
          "10000\n"
          "rows are looked at; nothing of them is sent or written down but names of columns and what kinds they are.\n"
+         "Certificates and keys are looked for in keys/ beside the job file and here; an identity that is missing is "
+         "made.\n"
          "\n"
          "examples:\n"
          "  blindfl init --party B --data b.csv --label income        B begins, and sends its section `shared` to A\n"

@@ -46,8 +46,9 @@ struct JobLayers {
   std::optional<NumericLayer> numeric{};      ///< none if nobody has numeric features
   std::optional<CategoryLayer> categories{};  ///< only of wdl and dlrm
   std::size_t outputs = 1;                    ///< of the whole model: 1, or the number of classes
-  std::size_t training_rows = 0;              ///< without those of the validation share
+  std::size_t training_rows = 0;              ///< without those for validation and test
   std::size_t steps_per_epoch = 0;
+  std::size_t epochs = 0;
   protocol::SgdOptions sgd{};  ///< with the schedule in steps and the number of all steps
   /// What hiding is made for: passes of training and validation, and as many again for steps that are taken again after
   /// resume, the test file, and scoring.
@@ -61,11 +62,26 @@ struct SourceWidths {
 };
 [[nodiscard]] SourceWidths source_widths(const job::Model& model);
 
-/// How many of `rows` rows are trained on: all but the validation share, at least one.
-[[nodiscard]] std::size_t training_rows(const job::Training& training, std::size_t rows);
+/// A job that does not say how many epochs it has gets at least these.
+constexpr std::size_t kFewestEpochs = 10;
+
+/// What both parties say, with what it leaves open of the training filled in from what both know. `rows` are those that
+/// they have in common: a tenth of them is for a test if nobody has a test file, epochs are those of 1000 steps, or 10
+/// if that is more, and momentum is 0.9, or 0 if updates are said to be under encryption. Changes nothing that is said.
+[[nodiscard]] job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_file);
+
+/// How many of `rows` rows are used for what.
+struct RowSplit {
+  std::size_t training = 0;  ///< at least one
+  std::size_t validation = 0;
+  std::size_t test = 0;
+};
+/// Of a training that is settled.
+[[nodiscard]] RowSplit split_of(const job::Training& training, std::size_t rows);
 
 /// Layers for the shapes that the parties told each other and `rows` rows that they have in common. Schemes have the
-/// session's names, and `automatic` is set: what the job leaves open is chosen, what it fixes is checked.
+/// session's names, and `automatic` is set: what the job leaves open is chosen, what it fixes is checked. What is left
+/// open of the training is settled as without a test file.
 /// Throws ConfigError, saying what to change in the job file, if the model does not suit the features.
 [[nodiscard]] JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
                                    std::size_t rows);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <chrono>
+#include <ostream>
 
 namespace blindfl::app {
 
@@ -54,8 +55,23 @@ std::vector<Option> job_options() {
            .repeats = true}};
 }
 
+Option threads_option() {
+  return {.name = "threads", .placeholder = "N", .summary = "threads that compute: private.resources.threads"};
+}
+
 job::Job read_job_options(const Arguments& arguments) {
-  return job::load_job(arguments.text("job"), arguments.all("set"));
+  std::vector<std::string> overrides = arguments.all("set");
+  if (arguments.has("threads")) {
+    const std::int64_t threads = arguments.integer("threads", 1, 4096);
+    overrides.push_back("private.resources.threads=" + std::to_string(threads));
+  }
+  return job::load_job(arguments.text("job"), overrides);
+}
+
+void print_notice(const net::LinkNotice& notice, bool debug, std::ostream& out) {
+  out << notice.words << '\n';
+  if (debug && !notice.detail.empty()) out << "  " << notice.detail << '\n';
+  out << std::flush;
 }
 
 net::GrpcOptions link_of(const job::Link& link) {
@@ -65,6 +81,7 @@ net::GrpcOptions link_of(const job::Link& link) {
   options.role = link.listen ? net::GrpcOptions::Role::kListen : net::GrpcOptions::Role::kDial;
   options.address = link.listen ? *link.listen : link.dial.value_or("");
   options.patience = std::chrono::seconds(link.patience);
+  options.silence = std::chrono::seconds(link.patience_silent);
   options.keepalive = std::chrono::seconds(link.keepalive);
   options.window = std::uint64_t{link.window} << 20;
   if (!link.plaintext) options.tls = tls_of(link);

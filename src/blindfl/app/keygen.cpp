@@ -1,47 +1,24 @@
-#include <sys/stat.h>
-
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
 #include <ostream>
 #include <string>
-#include <system_error>
 
 #include "blindfl/app/certificate_text.h"
 #include "blindfl/app/commands.h"
+#include "blindfl/app/identity_files.h"
 #include "blindfl/net/identity.h"
 
 namespace blindfl::app {
 
 namespace {
 
-constexpr mode_t kOwnerOnly = 0700;
-
-void make_folder(const std::filesystem::path& folder) {
-  if (mkdir(folder.c_str(), kOwnerOnly) == 0) return;
-  const int problem = errno;
-  std::error_code unreadable;
-  if (problem == EEXIST && std::filesystem::is_directory(folder, unreadable)) return;
-  require<ConfigError>(problem != EEXIST, folder.string(), ": is not a folder; choose another one for --out");
-  fail<ConfigError>(folder.string(), ": cannot be created: ", std::strerror(problem),
-                    "; check that the folder above it exists and that you may write to it");
-}
-
 void run_keygen(const Arguments& arguments, std::ostream& out) {
   const std::string& name = arguments.text("name");
   require<UsageError>(name.find('/') == std::string::npos && !name.starts_with('.'),
                       "--name must not contain '/' or begin with '.': it is also the name of the files");
   const auto days = static_cast<int>(arguments.integer("days", 1, net::kMaxValidDays));
-  const net::Identity identity = net::generate_identity(name, days);
+  const IdentityFiles files = make_identity_files(name, arguments.text("out"), days);
 
-  const std::filesystem::path folder = arguments.text("out");
-  const std::filesystem::path certificate_path = folder / (name + ".crt");
-  const std::filesystem::path key_path = folder / (name + ".key");
-  make_folder(folder);
-  net::save_identity(identity, certificate_path, key_path);
-
-  out << "certificate: " << certificate_path.string() << "\nprivate key: " << key_path.string() << '\n'
-      << describe_certificate(identity.certificate)
+  out << "certificate: " << files.certificate.string() << "\nprivate key: " << files.key.string() << '\n'
+      << describe_certificate(net::load_certificate(files.certificate))
       << "\n"
          "What to do next:\n"
          "  1. Send the certificate (.crt) to your peer, and get theirs. It is not secret.\n"

@@ -48,7 +48,7 @@ run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, c
   facts.numeric_layer = {.in_a = a.numeric, .out = widths.numeric};
   facts.category_layer = {.in_a = categories_of(a), .out = widths.categories};
   if (b) facts.b_has_features = b->numeric > 0 || !b->fields.empty();
-  facts.openings = shared.training.epochs;
+  facts.openings = shared.training.epochs.value_or(kFewestEpochs);
   facts.output_scale = shared.model.output_scale;
   return facts;
 }
@@ -76,9 +76,8 @@ void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens op
       {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
        "features that are 0 or 1 exactly (SECURITY.md, README.md).",
        "In this job " + open_top_line(facts, opens) + ".",
-       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, which "
-       "is "
-       "planned."});
+       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, "
+       "which is planned."});
 }
 
 std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts) {
@@ -88,9 +87,8 @@ std::optional<std::string> outright_warning(const job::Own& own, const run::Mode
 
 std::optional<std::string> seed_warning(const job::Own& own) {
   if (!own.run.weight_seed) return std::nullopt;
-  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's shares "
-         "of "
-         "the initial weights.";
+  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's "
+         "shares of the initial weights.";
 }
 
 std::optional<Party> seeded_party(const job::Own& own) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::app {
@@ -15,10 +16,6 @@ constexpr std::uint32_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 48;
 constexpr std::size_t kFieldBytes = 24;
 constexpr std::uint64_t kMostColumns = 0xFFFFFFFFULL;  // columns are counted in 32 bits
-
-std::string counted(std::size_t n, std::string_view one, std::string_view many) {
-  return std::to_string(n).append(" ").append(n == 1 ? one : many);
-}
 
 std::uint64_t read_count(ByteSource& in, std::uint64_t least, std::uint64_t most, std::string_view what) {
   const std::uint64_t count = in.read_u64();
@@ -40,10 +37,10 @@ CategoryField read_field(ByteSource& in, std::size_t index) {
 
 std::string words_of(const PartyShape& shape) {
   std::string words;
-  if (shape.numeric > 0 || shape.fields.empty()) words = counted(shape.numeric, "numeric feature", "numeric features");
+  if (shape.numeric > 0 || shape.fields.empty()) words = plainly_counted(shape.numeric, "numeric feature");
   if (!shape.fields.empty()) {
     words.append(words.empty() ? "" : ", ");
-    words += counted(shape.fields.size(), "categorical field", "categorical fields");
+    words += plainly_counted(shape.fields.size(), "categorical field");
   }
   return words;
 }

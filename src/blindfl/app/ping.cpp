@@ -8,7 +8,9 @@
 
 #include "blindfl/app/commands.h"
 #include "blindfl/app/interruption.h"
+#include "blindfl/app/job_options.h"
 #include "blindfl/app/link_options.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/random.h"
 
 namespace blindfl::app {
@@ -129,7 +131,7 @@ void measure(net::Channel& channel, const net::GrpcOptions& options, double seco
   tell_dates(options, out);
 
   const double seconds_per_round = round_trip(channel, dials);
-  out << "round trip        " << std::setprecision(3) << seconds_per_round * 1e3 << " ms\n" << std::flush;
+  out << "round trip        " << seconds_text(seconds_per_round) << "\n" << std::flush;
   double to_peer = 0;
   if (dials) {
     to_peer = throughput(channel, seconds);
@@ -142,12 +144,13 @@ void measure(net::Channel& channel, const net::GrpcOptions& options, double seco
   channel.send(ping(8, 1), [&](ByteSink& o) { o.write_u64(static_cast<std::uint64_t>(to_peer)); });
   std::uint64_t from_peer = 0;
   channel.receive(ping(8, 1), [&](ByteSource& in) { from_peer = in.read_u64(); });
-  out << std::setprecision(1) << "to the peer       " << to_peer / 1e6 << " MB/s\n"
-      << "from the peer     " << static_cast<double>(from_peer) / 1e6 << " MB/s\n";
+  out << "to the peer       " << bytes_text(to_peer) << "/s\n"
+      << "from the peer     " << bytes_text(static_cast<double>(from_peer)) << "/s\n";
 }
 
 void run_ping(const Arguments& arguments, std::ostream& out) {
-  const net::GrpcOptions options = read_link_options(arguments);
+  net::GrpcOptions options = read_link_options(arguments);
+  options.on_notice = [&out](const net::LinkNotice& notice) { print_notice(notice, /*debug=*/false, out); };
   const auto seconds = static_cast<double>(arguments.integer("seconds", 1, 60));
   if (!options.tls) {
     out << "WARNING: no TLS. Anybody on the way can read and change what is sent, and nobody knows who the peer is.\n";

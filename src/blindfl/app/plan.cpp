@@ -78,9 +78,10 @@ Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& 
 }
 
 void run_plan(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
+  job::Job job = read_job_options(arguments);
   const protocol::Link link = read_link(arguments, job.shared.scheme);
   const Facts facts = read_facts(arguments, job, out);
+  job.shared = settled(job.shared, facts.rows, job.own.data.test.has_value());
   // What is not possible is said before anybody waits for a measurement.
   (void)estimate(job.shared, facts.a, facts.b, facts.rows, link);
   MachineSpeed speed;
@@ -89,7 +90,9 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
     const auto schemes = job_schemes(job.shared.scheme);
     speed = measure_speed(pointers_to(schemes), random);
   }
-  out << estimate_text(estimate(job.shared, facts.a, facts.b, facts.rows, link, speed));
+  const JobEstimate expected = estimate(job.shared, facts.a, facts.b, facts.rows, link, speed);
+  out << estimate_text(expected);
+  out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
   if (job.own.party == job::PartyName::kA) {
     const bool accepted = job.own.accept == job::Acceptance::kOpenTop;
     out << "Open top: B could recover features of A that are 0 or 1 exactly; "

@@ -100,6 +100,17 @@ RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine) {
   return theirs;
 }
 
+std::size_t newer_than(const RunOffer& offer, std::uint64_t step) {
+  return static_cast<std::size_t>(std::ranges::count_if(offer.steps, [&](std::uint64_t s) { return s > step; }));
+}
+
+std::string words_of_going_back(const RunOffer& mine, const RunOffer& theirs, std::uint64_t step) {
+  return "this party has checkpoints up to step " + std::to_string(newest(mine)) + ", the peer up to step " +
+         std::to_string(newest(theirs)) + ", and the newest that both have is of step " + std::to_string(step) +
+         ": going back sets " + std::to_string(newer_than(mine, step)) +
+         " newer checkpoints of this party aside, in checkpoints/superseded";
+}
+
 std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs) {
   if (!mine.run.empty() && mine.run == theirs.run) {
     std::optional<std::uint64_t> best;

@@ -41,6 +41,12 @@ void write_offer(const RunOffer& offer, ByteSink& out);
 /// Cost: 640 bytes each way. Reveals: the offer. Throws ProtocolError if what arrives is none.
 [[nodiscard]] RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine);
 
+/// How many checkpoints of `offer` are newer than `step`.
+[[nodiscard]] std::size_t newer_than(const RunOffer& offer, std::uint64_t step);
+
+/// What resuming at `step` means for this party, where the peer lacks what it has: "this party has ... up to step 60".
+[[nodiscard]] std::string words_of_going_back(const RunOffer& mine, const RunOffer& theirs, std::uint64_t step);
+
 /// The newest step that both have, of the same run.
 /// Nothing: both must begin anew, and lose no step by it. Throws ConfigError if that would lose steps.
 [[nodiscard]] std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs);

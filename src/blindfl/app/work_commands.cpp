@@ -8,10 +8,21 @@ namespace {
 
 std::vector<Option> with_job_options(std::vector<Option> more) {
   std::vector<Option> options = job_options();
+  options.push_back(threads_option());
   options.insert(options.end(), more.begin(), more.end());
   return options;
 }
 
+const Option kToScore{.name = "data", .placeholder = "FILE", .summary = "rows to score, instead of private.data.score"};
+const Option kToMeasure{
+    .name = "data", .placeholder = "FILE", .summary = "rows to measure with, instead of private.data.test"};
+const Option kEpochs{
+    .name = "epochs", .placeholder = "N", .summary = "continue to so many epochs in all; else: shared.training.epochs"};
+const Option kGoBack{.name = "go-back",
+                     .placeholder = {},
+                     .summary =
+                         "also behind several checkpoints of this party, if the peer lacks them; they are set "
+                         "aside, not removed"};
 const Option kScores{.name = "scores", .placeholder = "FILE", .summary = "B: where to write the predictions, as CSV"};
 
 std::string help_of_align() {
@@ -37,10 +48,13 @@ std::string help_of_train() {
 std::string help_of_resume() {
   return "Both parties run it at the same time, with the job file that they trained with. The numbers that follow are "
          "those\n"
-         "that the run would have had without the interruption.\n"
+         "that the run would have had without the interruption. With --epochs a run, a finished one too, continues to "
+         "that many\n"
+         "epochs in all, as if it had begun with them; not where weights are updated under encryption.\n"
          "\n"
-         "example:\n"
-         "  blindfl resume --job job.yaml\n";
+         "examples:\n"
+         "  blindfl resume --job job.yaml\n"
+         "  blindfl resume --job job.yaml --epochs 20                 the same at both\n";
 }
 
 std::string help_of_predict() {
@@ -49,9 +63,9 @@ std::string help_of_predict() {
          "private.run.folder; labels are not needed.\n"
          "\n"
          "examples:\n"
-         "  blindfl predict --job job.yaml                            at A\n"
-         "  blindfl predict --job job.yaml --scores scores.csv        at B\n"
-         "  blindfl predict --job job.yaml --set private.data.score=new.csv --scores scores.csv\n";
+         "  blindfl predict --job job.yaml --data new.csv                            at A\n"
+         "  blindfl predict --job job.yaml --data new.csv --scores scores.csv        at B\n"
+         "  blindfl predict --job job.yaml --scores scores.csv                       of private.data.score\n";
 }
 
 std::string help_of_evaluate() {
@@ -61,7 +75,7 @@ std::string help_of_evaluate() {
          "\n"
          "examples:\n"
          "  blindfl evaluate --job job.yaml\n"
-         "  blindfl evaluate --job job.yaml --set private.data.test=march.csv\n";
+         "  blindfl evaluate --job job.yaml --data march.csv\n";
 }
 
 std::string help_of_inspect() {
@@ -89,17 +103,17 @@ std::vector<Command> work_commands(const WorkRuns& runs) {
            .more_help = help_of_train},
           {.name = "resume",
            .summary = "continues a run that was interrupted or killed, after the last step that both parties have",
-           .options = with_job_options({}),
+           .options = with_job_options({kEpochs, kGoBack}),
            .run = runs.resume,
            .more_help = help_of_resume},
           {.name = "predict",
-           .summary = "scores the rows of private.data.score with a trained model: B gets the predictions",
-           .options = with_job_options({kScores}),
+           .summary = "scores rows with a trained model: B gets the predictions",
+           .options = with_job_options({kToScore, kScores}),
            .run = runs.predict,
            .more_help = help_of_predict},
           {.name = "evaluate",
-           .summary = "measures a trained model on private.data.test: B sees how good it is",
-           .options = with_job_options({kScores}),
+           .summary = "measures a trained model on rows with labels: B sees how good it is",
+           .options = with_job_options({kToMeasure, kScores}),
            .run = runs.evaluate,
            .more_help = help_of_evaluate},
           {.name = "inspect",

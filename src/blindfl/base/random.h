@@ -60,7 +60,7 @@ class Random {
   /// A pseudo-random function of a secret key and a context (HMAC-SHA-256, then AES-CTR): the same stream again for the
   /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked
   /// repeats too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret. The stream
-  /// goes on unchanged in a child process: that is what repeating means.
+  /// continues unchanged in a child process: that is what repeating means.
   [[nodiscard]] static Random derived(std::span<const std::byte, KeyStream::kKeyBytes> key,
                                       std::span<const std::byte> context);
 

@@ -45,6 +45,8 @@ struct Batch {
   std::size_t rows = 0;
   /// One matrix for each categorical field, padded in the same way.
   std::vector<IntMatrix> fields{};
+  /// How much each of the real rows counts in the loss; empty: all alike.
+  std::vector<double> weights{};
 };
 
 /// The given rows of `dataset` in the given order, padded with zeros to `batch_size` rows.

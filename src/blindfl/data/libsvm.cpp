@@ -30,7 +30,8 @@ std::string_view take_word(std::string_view& rest) {
 /// The rows of a file, entry by entry.
 class LibsvmRows {
  public:
-  explicit LibsvmRows(const std::filesystem::path& path) : reader_(path), name_(path.string()) {}
+  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false)
+      : reader_(path), name_(path.string()), optional_labels_(optional_labels) {}
 
   /// Goes to the next row and reads its label; false after the last one.
   bool next_row();
@@ -55,11 +56,17 @@ class LibsvmRows {
   void check_any(bool any) const { require<DataError>(any, name_, ": holds no rows; check that it is the right file"); }
 
  private:
+  /// Takes the label off the front of the row, if it has one.
+  void begin_row();
   void read_label(std::string_view word);
   void read_entry(std::string_view word);
 
   LineReader reader_;
   std::string name_;
+  bool optional_labels_;
+  bool begun_ = false;
+  bool unlabelled_ = false;     ///< the first row has no label
+  std::size_t empty_line_ = 0;  ///< the last one that was met; 0: none
   std::string_view rest_;
   double label_ = 0;
   std::size_t entry_ = 0;
@@ -72,12 +79,28 @@ bool LibsvmRows::next_row() {
   while (reader_.next()) {
     rest_ = reader_.line().substr(0, reader_.line().find('#'));
     entry_ = 0;
-    const std::string_view word = take_word(rest_);
-    if (word.empty()) continue;
-    read_label(word);
+    if (rest_.find_first_not_of(kBlanks) == std::string_view::npos) {
+      if (reader_.line().find('#') == std::string_view::npos) empty_line_ = reader_.number();
+      continue;
+    }
+    begin_row();
     return true;
   }
   return false;
+}
+
+void LibsvmRows::begin_row() {
+  std::string_view after = rest_;
+  const std::string_view word = take_word(after);
+  label_ = 0;
+  const bool has_label = !optional_labels_ || word.find(':') == std::string_view::npos;
+  if (!std::exchange(begun_, true)) unlabelled_ = !has_label;
+  require<DataError>(!unlabelled_ || empty_line_ == 0, name_, ": line ", empty_line_,
+                     ": is empty, in a file without labels; write 0 for a row without any value, or remove the line");
+  empty_line_ = 0;
+  if (!has_label) return;
+  rest_ = after;
+  read_label(word);
 }
 
 bool LibsvmRows::next_entry() {
@@ -140,7 +163,7 @@ LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOption
   require<InvalidArgument>(options.index_base <= 1, "read_libsvm: indices begin at 0 or 1, not at ",
                            options.index_base);
   require<InvalidArgument>(options.cols < IntMatrix::kNoColumn, "read_libsvm: ", options.cols, " columns are too many");
-  rows_ = std::make_unique<Rows>(path);
+  rows_ = std::make_unique<Rows>(path, options.optional_labels);
 }
 
 LibsvmReader::~LibsvmReader() = default;

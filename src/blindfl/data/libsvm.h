@@ -18,6 +18,9 @@ struct LibsvmOptions {
   std::size_t cols = 0;
   /// What the file calls its first column: 1, as the format has it, or 0.
   std::size_t index_base = 1;
+  /// Whether a row may do without a label, which then is 0. In a file whose first row has none, an empty line between
+  /// rows is an error: it could be a row without any value.
+  bool optional_labels = false;
 };
 
 /// How much of a file one table holds.

@@ -121,7 +121,10 @@ NumericScaling NumericScaling::fit(std::span<const NumericColumn> columns, std::
 NumericScaling NumericScaling::fit(const ScalingFit& seen) {
   NumericScaling scaling;
   scaling.columns_.reserve(seen.columns_.size());
-  for (std::size_t i = 0; i < seen.columns_.size(); ++i) scaling.columns_.push_back(fit_column(seen, i));
+  for (std::size_t i = 0; i < seen.columns_.size(); ++i) {
+    scaling.columns_.push_back(fit_column(seen, i));
+    if (seen.columns_[i].moments.deviation() == 0) scaling.constant_.push_back(seen.columns_[i].name);
+  }
   return scaling;
 }
 

@@ -57,6 +57,9 @@ class NumericScaling {
   [[nodiscard]] Table apply(const Frame& frame) const;
 
   [[nodiscard]] std::size_t cols() const { return columns_.size(); }
+  /// Columns whose numbers were all the same in the training rows: nothing can be learned from them. Known after
+  /// `fit()`, and not saved.
+  [[nodiscard]] const std::vector<std::string>& constant_columns() const { return constant_; }
   /// No number in any table that this makes is larger, whatever the rows; infinity if a column is not clipped.
   [[nodiscard]] double largest() const;
 
@@ -82,6 +85,7 @@ class NumericScaling {
   static Column load_column(ByteSource& in);
 
   std::vector<Column> columns_;
+  std::vector<std::string> constant_;
 };
 
 /// What a scaling needs to know of the training rows, which come piece by piece and are not kept.

@@ -37,7 +37,11 @@ void CategoryCounts::add(const CategoryColumn& piece) {
   name_ = piece.name;
   std::vector<std::size_t> counted(piece.dictionary.size());
   for (const std::uint32_t code : piece.codes) {
-    if (code != CategoryColumn::kMissing) ++counted.at(code);
+    if (code == CategoryColumn::kMissing) {
+      has_missing_ = true;
+    } else {
+      ++counted.at(code);
+    }
   }
   for (std::size_t i = 0; i < counted.size(); ++i) {
     const std::string& category = piece.dictionary[i];

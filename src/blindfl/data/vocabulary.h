@@ -28,11 +28,15 @@ class CategoryCounts {
   /// Throws DataError if a category is longer than `Vocabulary::kMaxNameBytes`, which is no category.
   void add(const CategoryColumn& piece);
 
+  /// Whether all cells so far said the same, and none was missing.
+  [[nodiscard]] bool is_constant() const { return counts_.size() == 1 && !has_missing_; }
+
  private:
   friend class Vocabulary;
 
   std::string name_;
   std::unordered_map<std::string, std::size_t, TextHash, std::equal_to<>> counts_;
+  bool has_missing_ = false;
 };
 
 /// Which row of a table belongs to which category. Row `CategoryField::kUnknown` is reserved for all others, and for

@@ -73,9 +73,11 @@ LedgerComparison compare(const LedgerFile& first, const LedgerFile& second) {
   if (first.head.party == second.head.party) {
     result.strangers = "both ledgers are party " + first.head.party + "'s; compare one of A's with one of B's";
   } else if (!first.head.session.empty() && !second.head.session.empty() && first.head.session != second.head.session) {
-    result.strangers = "the ledgers are of two sessions, '" + first.head.session + "' and '" + second.head.session +
-                       "'; compare those of the same one";
+    result.strangers = "the two ledgers are of different runs, or of different sessions of one: '" +
+                       first.head.session + "' and '" + second.head.session +
+                       "'. Each start of a command is a session; compare the ledgers of the same one";
   }
+  if (!result.strangers.empty()) return result;
   result.first_to_second = compare_direction(first, second);
   result.second_to_first = compare_direction(second, first);
   return result;

@@ -37,8 +37,8 @@ struct LedgerComparison {
   }
 };
 
-/// Compares what each sent with what the other received. Where one ledger is shorter because its party was stopped, the
-/// common part is compared.
+/// Compares what each sent with what the other received, unless the two do not belong together. Where one ledger is
+/// shorter because its party was stopped, the common part is compared.
 [[nodiscard]] LedgerComparison compare(const LedgerFile& first, const LedgerFile& second);
 
 }  // namespace blindfl::net

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/number_text.h"
+
 namespace blindfl::net {
 
 namespace {
@@ -48,8 +50,8 @@ std::string_view state(const LedgerFile& ledger) {
 
 std::string chain_line(std::string_view direction, const LedgerChain& chain) {
   std::ostringstream line;
-  line << "  " << std::left << std::setw(kCountWidth) << direction << chain.hash << "  after " << chain.traffic.messages
-       << " messages\n";
+  line << "  " << std::left << std::setw(kCountWidth) << direction << chain.hash << "  after "
+       << plainly_counted(chain.traffic.messages, "message") << "\n";
   return line.str();
 }
 
@@ -92,7 +94,10 @@ void print_audit(std::ostream& out, const LedgerFile& ledger) {
 }
 
 void print_comparison(std::ostream& out, const LedgerComparison& comparison) {
-  if (!comparison.strangers.empty()) out << "These do not belong together: " << comparison.strangers << ".\n";
+  if (!comparison.strangers.empty()) {
+    out << "These do not belong together: " << comparison.strangers << ".\n";
+    return;
+  }
   out << direction_lines(comparison.first_to_second) << direction_lines(comparison.second_to_first);
   if (comparison.same()) {
     out << "The ledgers agree: each party received what the other sent, and nothing else.\n";

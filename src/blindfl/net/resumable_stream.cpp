@@ -14,10 +14,17 @@ namespace {
 /// A packet that is not whole is lost with its connection: on a line that is cut again and again, small ones get
 /// through.
 constexpr std::size_t kFirstPacket = std::size_t{1} << 14;
+/// Between two looks at the clock of a peer that may be silent for so long and no longer.
+constexpr std::chrono::milliseconds kShortestWait{50};
 
 ResumableStream::Part whole(Bytes bytes) {
   const std::size_t size = bytes.size();
   return {std::make_shared<const Bytes>(std::move(bytes)), 0, size};
+}
+
+std::string duration_words(std::chrono::milliseconds duration) {
+  const bool whole_seconds = duration.count() % 1000 == 0;
+  return whole_seconds ? std::to_string(duration.count() / 1000) + " s" : std::to_string(duration.count()) + " ms";
 }
 
 const ResumableStream::Part& data_kind() {
@@ -35,6 +42,39 @@ ResumableStream::ResumableStream(const Options& options, std::function<void()> w
 }
 
 // ---- the user's side
+
+ResumableStream::Clock::duration ResumableStream::connected_time() const {
+  return connected_before_ + (connected_ ? Clock::now() - connected_at_ : Clock::duration{});
+}
+
+// `holds` must hold once `failure_` is set.
+template <class Holds>
+void ResumableStream::wait(std::unique_lock<std::mutex>& lock, const Holds& holds) {
+  const Clock::duration began = connected_time();
+  const auto wakes = [&] { return holds() || (notice_ && options_.on_notice); };
+  while (!holds()) {
+    if (notice_ && options_.on_notice) {
+      const LinkNotice notice = *std::exchange(notice_, std::nullopt);
+      told_ = !connected_;
+      lock.unlock();
+      options_.on_notice(notice);
+      lock.lock();
+      continue;
+    }
+    if (options_.silence.count() == 0) {
+      changed_.wait(lock, wakes);
+      continue;
+    }
+    const Clock::duration left = options_.silence - (connected_time() - std::max(began, heard_));
+    if (left <= Clock::duration{} && connected_) {
+      failure_ = "the peer answers, but has sent nothing for " + duration_words(options_.silence) +
+                 " while this side waited for it: it is stuck, or busier than this party's patience_silent allows";
+      changed_.notify_all();
+      return;
+    }
+    changed_.wait_for(lock, std::max<Clock::duration>(left, kShortestWait), wakes);
+  }
+}
 
 std::string ResumableStream::reason() const {
   if (!failure_.empty()) return failure_;
@@ -56,7 +96,7 @@ void ResumableStream::write(ByteView bytes) {
   while (!bytes.empty()) {
     std::unique_lock lock(mutex_);
     const auto over = [this] { return bye_.has_value() || peer_bye_.has_value() || !failure_.empty(); };
-    changed_.wait(lock, [&] { return over() || written_ - forgotten_ < options_.window; });
+    wait(lock, [&] { return over() || written_ - forgotten_ < options_.window; });
     require<TransportError>(!over(), reason());
     const auto room = static_cast<std::size_t>(options_.window - (written_ - forgotten_));
     const auto taken = bytes.first(std::min({bytes.size(), kLargestData, room}));
@@ -75,7 +115,7 @@ void ResumableStream::write(ByteView bytes) {
 void ResumableStream::read(std::span<std::byte> out) {
   while (!out.empty()) {
     std::unique_lock lock(mutex_);
-    changed_.wait(lock, [&] { return bye_ || !arrived_.empty() || peer_bye_ || !failure_.empty(); });
+    wait(lock, [&] { return bye_ || !arrived_.empty() || peer_bye_ || !failure_.empty(); });
     require<TransportError>(!bye_ && !arrived_.empty(), reason());
     // The other thread only appends, and that moves no packet.
     const ByteView front = arrived_.front().bytes().subspan(front_used_);
@@ -151,14 +191,19 @@ void ResumableStream::connected(const HelloPacket& peer) {
     credited_ = 0;  // the last credit may be lost: tell again
     bye_sent_ = false;
     packet_limit_ = kFirstPacket;
+    connected_before_ = connected_time();
+    connected_at_ = Clock::now();
     connected_ = true;
     ++connections_;
+    notice_.reset();
+    if (std::exchange(told_, false)) notice_ = LinkNotice{.words = "the link to the peer is there", .detail = {}};
   }
   changed_.notify_all();
 }
 
 void ResumableStream::disconnected() {
   const std::lock_guard lock(mutex_);
+  connected_before_ = connected_time();
   connected_ = false;
 }
 
@@ -190,6 +235,7 @@ void ResumableStream::deliver(LinkPacket packet) {
     const std::lock_guard lock(mutex_);
     require<ProtocolError>(connected_ && !std::holds_alternative<HelloPacket>(packet),
                            "the peer sent a packet out of turn");
+    heard_ = connected_time();
     if (auto* data = std::get_if<DataPacket>(&packet)) {
       require<ProtocolError>(!peer_bye_, "the peer sent data after its end");
       take_data(*data);
@@ -257,6 +303,15 @@ void ResumableStream::fail(const std::string& why) {
   changed_.notify_all();
 }
 
+void ResumableStream::tell(LinkNotice notice) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (connected_ || !failure_.empty()) return;
+    notice_ = std::move(notice);
+  }
+  changed_.notify_all();
+}
+
 bool ResumableStream::is_connected() const {
   const std::lock_guard lock(mutex_);
   return connected_;
@@ -264,7 +319,7 @@ bool ResumableStream::is_connected() const {
 
 void ResumableStream::wait_for_connection() {
   std::unique_lock lock(mutex_);
-  changed_.wait(lock, [this] { return connections_ > 0 || bye_ || !failure_.empty(); });
+  wait(lock, [this] { return connections_ > 0 || bye_ || !failure_.empty(); });
   require<TransportError>(connections_ > 0, reason());
 }
 

@@ -15,6 +15,12 @@
 
 namespace blindfl::net {
 
+/// What a party should know while it waits for a link.
+struct LinkNotice {
+  std::string words;   ///< for people
+  std::string detail;  ///< what the library below said, for whoever looks for the cause; may be empty
+};
+
 /// Two byte streams, one each way, over connections that come and go. What was written arrives exactly once and in
 /// order, however often the connection is lost: the writer keeps what the peer has not consumed, and sends it again
 /// from where the peer's hello says. What is kept is also the flow control: a writer waits once `window` bytes are not
@@ -26,6 +32,10 @@ class ResumableStream {
  public:
   struct Options {
     std::uint64_t window = std::uint64_t{16} << 20;
+    /// How long a connected peer may send nothing while this side waits for it; 0: for ever. Cuts do not count.
+    std::chrono::milliseconds silence{0};
+    /// Told what `tell` was given, on the thread that waits in `read`, `write` or `wait_for_connection`.
+    std::function<void(const LinkNotice&)> on_notice = {};
   };
 
   /// `wake` is called by the user's side, without any lock held, whenever `next_packet` may have something new.
@@ -33,7 +43,8 @@ class ResumableStream {
 
   // ---- the user's side
 
-  /// Throws TransportError if the stream is closed, or lost for good.
+  /// Throws TransportError if the stream is closed, or lost for good; so is it when the peer takes nothing for
+  /// `silence`, or, in `read`, sends nothing.
   void write(ByteView bytes);
   /// Fills `out`. Throws TransportError if the stream is closed on this side, or ends before that.
   void read(std::span<std::byte> out);
@@ -68,6 +79,8 @@ class ResumableStream {
 
   /// The stream is lost for good.
   void fail(const std::string& why);
+  /// Why there is no connection now. Whoever waits is told, unless one comes before.
+  void tell(LinkNotice notice);
 
   [[nodiscard]] bool is_connected() const;
   /// Waits for the first connection. Throws TransportError if the stream is lost before.
@@ -78,6 +91,7 @@ class ResumableStream {
   [[nodiscard]] std::uint64_t connections() const;
 
  private:
+  using Clock = std::chrono::steady_clock;
   struct Kept {
     std::uint64_t begin;
     Piece piece;
@@ -89,6 +103,10 @@ class ResumableStream {
   void take_data(const DataPacket& data);
   void keep(DataPacket data);
   void take_credit(const CreditPacket& credit);
+  template <class Holds>
+  void wait(std::unique_lock<std::mutex>& lock, const Holds& holds);
+  /// With the lock held: how long there was a connection, in all.
+  [[nodiscard]] Clock::duration connected_time() const;
 
   Options options_;
   std::function<void()> wake_;
@@ -99,6 +117,11 @@ class ResumableStream {
   std::condition_variable changed_;
   bool connected_ = false;
   std::uint64_t connections_ = 0;
+  Clock::time_point connected_at_{};
+  Clock::duration connected_before_{};  ///< by earlier connections
+  Clock::duration heard_{};             ///< the last packet, on the clock of `connected_time`
+  std::optional<LinkNotice> notice_;
+  bool told_ = false;  ///< somebody was told that there is no connection
 
   // Positions in what this side sends: consumed by the peer, handed to the connection, written.
   std::deque<Kept> kept_;

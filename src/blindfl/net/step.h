@@ -35,6 +35,7 @@ enum class Step : std::uint16_t {
   kMissingIds = 34,
   kNamedIds = 35,
   kAlignedOrder = 36,
+  kKeptAlignments = 37,
   kFeatureShape = 40,
   kRunOffer = 41,
   kStopVote = 42,

@@ -34,7 +34,7 @@ EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::Emb
     : EmbedMatMulImpl(session, protocol::EmbedPlan{spec, {}, {}, {}}) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedPlan& plan)
-    : source_(std::make_shared<Source>(session, plan.spec)), why_(plan.why) {
+    : source_(std::make_shared<Source>(session, plan.spec)), plan_(plan.rows) {
   register_federated(source_->weight);
   for (const FederatedParameter& table : source_->tables) register_federated(table);
 }

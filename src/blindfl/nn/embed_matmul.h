@@ -37,8 +37,8 @@ class EmbedMatMulImpl : public FederatedModule {
   [[nodiscard]] FederatedParameter weight() const;
   [[nodiscard]] FederatedParameter table(protocol::Party features_of, std::size_t field) const;
 
-  /// Why the planner chose as it did; empty if it was not asked.
-  [[nodiscard]] const std::string& why() const { return why_; }
+  /// What the planner weighed and chose; empty if it was not asked.
+  [[nodiscard]] const std::vector<protocol::PlanRow>& plan() const { return plan_; }
   /// The layer below: for checkpoints, and for whoever wants to know what it holds.
   [[nodiscard]] protocol::EmbedMatMul& layer() const;
 
@@ -51,7 +51,7 @@ class EmbedMatMulImpl : public FederatedModule {
   class Source;
   EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedPlan& plan);
   std::shared_ptr<Source> source_;
-  std::string why_;
+  std::vector<protocol::PlanRow> plan_;
 };
 TORCH_MODULE(EmbedMatMul);
 

@@ -28,7 +28,7 @@ MatMulImpl::MatMulImpl(protocol::Session& session, const FeatureShape& shape, st
     : MatMulImpl(session, protocol::plan_source(shape, out, options, session.schemes())) {}
 
 MatMulImpl::MatMulImpl(protocol::Session& session, const protocol::LayerPlan& plan)
-    : source_(std::make_shared<Source>(session, plan.spec)), why_(plan.why) {
+    : source_(std::make_shared<Source>(session, plan.spec)), plan_(plan.rows) {
   register_federated(source_->weight_a);
   register_federated(source_->weight_b);
 }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
@@ -33,8 +34,8 @@ class MatMulImpl : public FederatedModule {
   [[nodiscard]] FederatedParameter weight_a() const;
   [[nodiscard]] FederatedParameter weight_b() const;
 
-  /// Why the planner chose as it did; empty if it was not asked.
-  [[nodiscard]] const std::string& why() const { return why_; }
+  /// What the planner weighed and chose; empty if it was not asked.
+  [[nodiscard]] const std::vector<protocol::PlanRow>& plan() const { return plan_; }
 
   /// The layer below: for checkpoints, and for whoever wants to know what it holds.
   [[nodiscard]] protocol::MatMul& layer() const;
@@ -48,7 +49,7 @@ class MatMulImpl : public FederatedModule {
   class Source;
   MatMulImpl(protocol::Session& session, const protocol::LayerPlan& plan);
   std::shared_ptr<Source> source_;
-  std::string why_;
+  std::vector<protocol::PlanRow> plan_;
 };
 TORCH_MODULE(MatMul);
 

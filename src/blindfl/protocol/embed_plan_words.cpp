@@ -1,8 +1,10 @@
 #include "blindfl/protocol/embed_plan_words.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::protocol {
@@ -32,86 +34,59 @@ std::string fields_in_words(const std::vector<std::size_t>& fields) {
   return (fields.size() == 1 ? "field " : "fields ") + listed(items);
 }
 
-/// "100 categories, the mean of up to 3".
-std::string described(const CategoryField& field) {
-  std::string text = std::to_string(field.categories) + " categories";
-  if (field.most == 1) return text;
-  return text.append(field.pooling == Pooling::kSum ? ", the sum of up to " : ", the mean of up to ")
-      .append(std::to_string(field.most));
-}
-
-/// "5 ms and 1 MB a step each; exchanged over paillier 2 s and 3 MB", with what is possible and no more.
-std::string costs_in_words(const EmbedPart& part, const std::string& a_step, const Link& link) {
-  std::string text = cost_in_words(part.taken().step, link) + a_step;
-  for (const EmbedOption& option : part.options) {
-    if (&option == &part.taken() || !option.refused.empty()) continue;
-    text += "; " + (part.field ? way_in_words(option.update, option.scheme) : "over " + option.scheme) + " " +
-            cost_in_words(option.step, link);
+/// "100 categories", "4 to 1,000 categories, up to 3 a row".
+std::string described(const std::vector<EmbedField>& all, const std::vector<std::size_t>& chosen) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  std::size_t largest = 0;
+  std::size_t most = 1;
+  for (const std::size_t i : chosen) {
+    least = std::min(least, all[i].field.categories);
+    largest = std::max(largest, all[i].field.categories);
+    most = std::max(most, all[i].field.most);
   }
-  return text;
+  std::string text = least < largest ? count_text(least) + " to " : "";
+  text += counted(largest, "category", "categories");
+  return most == 1 ? text : text + ", up to " + count_text(most) + " a row";
 }
 
-std::string weights_sentence(const EmbedMatMulParams& params, const EmbedPart& part, const Link& link) {
-  std::string text = "Products with the " + std::to_string(params.inputs()) + " x " +
-                     std::to_string(params.spec().out) + " weights, over " + part.taken().scheme +
-                     (part.asked ? " as asked" : "") + ", take " + costs_in_words(part, " a step", link);
-  for (const EmbedOption& option : part.options) {
-    if (!option.refused.empty()) text += "; over " + option.scheme + " is not possible (" + option.refused + ")";
-  }
-  return text + ".";
-}
-
-/// Fields that the same can be said of.
+/// Fields with the same choice, and the same reasons against others.
 struct Group {
-  const EmbedPart* first;
+  std::vector<const EmbedPart*> parts;
   std::vector<std::size_t> fields;
-  std::string said;  ///< but for how many they are
 };
 
-std::vector<Group> grouped(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts, Party party,
-                           const Link& link) {
+bool are_alike(const EmbedPart& x, const EmbedPart& y) {
+  const auto same_option = [](const EmbedOption& a, const EmbedOption& b) {
+    return a.scheme == b.scheme && a.update == b.update && a.refused == b.refused;
+  };
+  return x.asked == y.asked && x.chosen == y.chosen && std::ranges::equal(x.options, y.options, same_option);
+}
+
+std::vector<Group> grouped(const std::vector<EmbedPart>& parts, Party party) {
   std::vector<Group> groups;
   for (const EmbedPart& part : parts) {
     if (!part.field || part.field->party != party) continue;
-    const CategoryField& field = params.fields(party)[part.field->index].field;
-    const std::string said = described(field) + way_in_words(part.taken().update, part.taken().scheme) +
-                             (part.asked ? " as asked" : "") + costs_in_words(part, "", link);
-    const auto same = std::ranges::find(groups, said, &Group::said);
-    if (same == groups.end()) {
-      groups.push_back({&part, {part.field->index}, said});
-    } else {
-      same->fields.push_back(part.field->index);
-    }
+    auto same = std::ranges::find_if(groups, [&](const Group& group) { return are_alike(*group.parts.front(), part); });
+    if (same == groups.end()) same = groups.insert(same, Group{});
+    same->parts.push_back(&part);
+    same->fields.push_back(part.field->index);
   }
   return groups;
 }
 
-/// "A's fields 0, 2 and 3 (100 categories), exchanged over lattice, take ..."
-std::string sentence(const EmbedMatMulParams& params, Party party, const Group& group, const Link& link) {
-  const EmbedPart& part = *group.first;
-  const bool one = group.fields.size() == 1;
-  return whose(party) + " " + fields_in_words(group.fields) + " (" +
-         described(params.fields(party)[group.fields.front()].field) + "), " +
-         way_in_words(part.taken().update, part.taken().scheme) + (part.asked ? " as asked" : "") + ", " +
-         (one ? "takes " : "take ") + costs_in_words(part, one ? " a step" : " a step each", link) + ".";
-}
-
-/// "A's fields 0 to 12 cannot be updated under encryption with paillier (...)."
-std::string refusals(const std::vector<EmbedPart>& parts) {
-  std::vector<std::pair<std::string, std::vector<EmbedPart>>> refused;
-  for (const EmbedPart& part : parts) {
-    if (!part.field) continue;
-    for (const EmbedOption& option : part.options) {
-      if (option.refused.empty()) continue;
-      const std::string what = way_in_words(option.update, option.scheme) + " (" + option.refused + ")";
-      auto same = std::ranges::find(refused, what, &std::pair<std::string, std::vector<EmbedPart>>::first);
-      if (same == refused.end()) same = refused.insert(same, {what, {}});
-      same->second.push_back({.field = part.field});
-    }
+/// One row for each option of parts that are alike, with the cost of all of them.
+void add_rows(std::vector<PlanRow>& rows, const PlanRow& common, const std::vector<const EmbedPart*>& parts) {
+  const EmbedPart& first = *parts.front();
+  for (std::size_t i = 0; i < first.options.size(); ++i) {
+    PlanRow row = common;
+    if (first.field) row.update = first.options[i].update;
+    row.scheme = first.options[i].scheme;
+    for (const EmbedPart* part : parts) row.step += part->options[i].step;
+    row.chosen = i == first.chosen;
+    row.asked = row.chosen && first.asked;
+    row.refused = first.options[i].refused;
+    rows.push_back(std::move(row));
   }
-  std::string text;
-  for (const auto& [what, fields] : refused) append(text, " ", parts_in_words(fields) + " cannot be " + what + ".");
-  return text;
 }
 
 }  // namespace
@@ -129,21 +104,22 @@ std::string parts_in_words(const std::vector<EmbedPart>& parts) {
   return listed(items);
 }
 
-std::string why_in_words(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts, const Link& link) {
-  std::string why;
+std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts) {
+  std::vector<PlanRow> rows;
   for (const Party party : {Party::kA, Party::kB}) {
-    for (const Group& group : grouped(params, parts, party, link)) {
-      append(why, " ", sentence(params, party, group, link));
+    for (const Group& group : grouped(parts, party)) {
+      PlanRow row{.layer = params.spec().name, .party = party, .fields = group.fields.size()};
+      row.part = fields_in_words(group.fields) + ", " + described(params.fields(party), group.fields);
+      add_rows(rows, row, group.parts);
     }
   }
-  StepCost sum;
   for (const EmbedPart& part : parts) {
-    sum += part.taken().step;
-    if (!part.field) append(why, " ", weights_sentence(params, part, link));
+    if (part.field) continue;
+    PlanRow row{.layer = params.spec().name};
+    row.part = count_text(params.inputs()) + " x " + count_text(params.spec().out) + " weights";
+    add_rows(rows, row, {&part});
   }
-  const std::string refused = refusals(parts);
-  if (!refused.empty()) append(why, " ", refused);
-  return why + " All together a step takes " + cost_in_words(sum, link) + ".";
+  return rows;
 }
 
 }  // namespace blindfl::protocol

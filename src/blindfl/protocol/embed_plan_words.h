@@ -5,16 +5,15 @@
 
 #include "blindfl/protocol/embed_planner.h"
 
-// How the planner of an Embed-MatMul layer says what it chose: fields that are alike in one sentence, and a reason that
-// holds for many fields once.
+// How the planner of an Embed-MatMul layer says what it chose: fields that are alike together.
 
 namespace blindfl::protocol {
 
 /// "the weights, A's fields 0, 2 and 3 and B's field 1".
 [[nodiscard]] std::string parts_in_words(const std::vector<EmbedPart>& parts);
 
-/// What each part takes with what was chosen and otherwise, what is not possible and why, and the sum.
-[[nodiscard]] std::string why_in_words(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts,
-                                       const Link& link);
+/// A's fields, B's fields and the weights, with all that was weighed; fields that are alike share rows, which have the
+/// cost of all of them.
+[[nodiscard]] std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts);
 
 }  // namespace blindfl::protocol

@@ -171,7 +171,7 @@ EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices,
   Chooser(wanted, link, choices.most_memory).choose(parts);
 
   EmbedPlan plan{wanted, std::move(parts), {}, {}};
-  plan.why = why_in_words(params, plan.considered, link);
+  plan.rows = rows_of(params, plan.considered);
   for (const EmbedPart& part : plan.considered) {
     const EmbedOption& taken = part.taken();
     plan.cost += taken;

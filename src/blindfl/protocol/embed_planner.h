@@ -9,6 +9,7 @@
 
 #include "blindfl/protocol/embed_cost.h"
 #include "blindfl/protocol/plan_options.h"
+#include "blindfl/protocol/plan_table.h"
 
 // `auto` for categorical fields: which scheme carries the products with the weights, and, field by field, which scheme
 // and which update its table has. Everything it looks at is public, so both parties make the same plan by themselves.
@@ -54,12 +55,12 @@ struct EmbedPart {
   [[nodiscard]] const EmbedOption& taken() const { return options[chosen]; }
 };
 
-/// A layer with nothing left open, and the reasons.
+/// A layer with nothing left open, and what was weighed.
 struct EmbedPlan {
   EmbedMatMulSpec spec;               ///< as wanted, with `scheme` and each field's `scheme` and `update` filled in
   std::vector<EmbedPart> considered;  ///< the weights, A's fields, B's fields
   LayerCost cost;                     ///< of all that was chosen
-  std::string why;                    ///< in some sentences, with numbers; fields that are alike share one
+  std::vector<PlanRow> rows;          ///< the same as a table; fields that are alike share rows
 
   [[nodiscard]] const EmbedPart& weights() const { return considered.front(); }
   [[nodiscard]] const EmbedPart& field(Party party, std::size_t index) const {

@@ -1,5 +1,7 @@
 #include "blindfl/protocol/layer_state.h"
 
+#include <algorithm>
+
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
@@ -12,6 +14,18 @@ constexpr std::uint32_t kMark = 0x53534642;  // "BFSS"
 constexpr std::uint32_t kStateVersion = 1;
 constexpr std::size_t kOriginBytes = 16;
 
+/// Settings in words, but for the line of one of them.
+std::string without(std::string_view text, std::string_view name) {
+  std::string rest;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, std::min(text.find('\n'), text.size() - 1) + 1);
+    const bool is_it = !name.empty() && line.starts_with(name) && line.substr(name.size()).starts_with(": ");
+    if (!is_it) rest.append(line);
+    text.remove_prefix(line.size());
+  }
+  return rest;
+}
+
 }  // namespace
 
 void write_state_header(ByteSink& out, const Settings& settings) {
@@ -22,7 +36,7 @@ void write_state_header(ByteSink& out, const Settings& settings) {
   out.write(as_bytes(text));
 }
 
-void read_state_header(ByteSource& in, std::string_view what, const Settings& settings) {
+void read_state_header(ByteSource& in, std::string_view what, const Settings& settings, std::string_view may_differ) {
   require<DataError>(in.read_u32() == kMark, "this is not saved state of ", what, ", nor of anything else that trains");
   const std::uint32_t version = in.read_u32();
   require<DataError>(version == kStateVersion, "the saved state of ", what, " is of version ", version,
@@ -32,7 +46,7 @@ void read_state_header(ByteSource& in, std::string_view what, const Settings& se
                      "after its own end");
   std::string text(size, '\0');
   in.read(std::as_writable_bytes(std::span(text)));
-  if (text == settings.text()) return;
+  if (without(text, may_differ) == without(settings.text(), may_differ)) return;
   const std::string differences = Settings::differences(settings, Settings::parse(text), "here", "in the saved state");
   fail<DataError>("the saved state is not that of ", what, ": ",
                   differences.empty() ? "its settings are damaged" : differences,

@@ -17,8 +17,10 @@ namespace blindfl::protocol {
 /// What saved state begins with: the settings, in words, of what it is of.
 void write_state_header(ByteSink& out, const Settings& settings);
 /// Reads such a header. `what` names whose state it should be, in the error.
-/// Throws DataError, naming the settings that differ with both values, if it is that of something else.
-void read_state_header(ByteSource& in, std::string_view what, const Settings& settings);
+/// Throws DataError, naming the settings that differ with both values, if it is that of something else. The setting
+/// `may_differ`, if one is named, may have another value.
+void read_state_header(ByteSource& in, std::string_view what, const Settings& settings,
+                       std::string_view may_differ = {});
 
 /// Which moment of which training a state is of, at both parties alike. Shares of two moments do not add up to weights:
 /// what is left of their masks would tell B of A's features once Z is opened. So both parties' states are compared when

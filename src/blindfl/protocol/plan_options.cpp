@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/protocol/plan_words.h"
 
@@ -36,8 +37,8 @@ std::vector<Update> open_updates(const std::optional<Update>& choice, const he::
 }
 
 std::string too_much_memory(const std::string& layer, std::uint64_t memory, Party party, std::uint64_t most) {
-  return "layer '" + layer + "': ciphertexts take " + memory_in_words(memory) + " of memory at " +
-         std::string(name_of(party)) + ", and at most " + memory_in_words(most) + " are allowed";
+  return "layer '" + layer + "': ciphertexts take " + memory_text(memory) + " of memory at " +
+         std::string(name_of(party)) + ", and at most " + memory_text(most) + " are allowed";
 }
 
 std::string memory_refusal(const std::string& layer, const LayerCost& cost, std::uint64_t most) {

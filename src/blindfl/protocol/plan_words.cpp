@@ -1,46 +1,13 @@
 #include "blindfl/protocol/plan_words.h"
 
+#include <algorithm>
 #include <cmath>
 #include <sstream>
 
 namespace blindfl::protocol {
 
-namespace {
-
-/// With two digits that count.
-std::string in_unit(double value, const char* unit) {
-  const double step = value >= 100 ? 10.0 : value >= 10 ? 1.0 : 0.1;
-  std::ostringstream text;
-  text.precision(12);
-  text << std::round(value / step) * step << " " << unit;
-  return text.str();
-}
-
-}  // namespace
-
-std::string time_in_words(double seconds) {
-  if (seconds >= 1) return in_unit(seconds, "s");
-  return seconds >= 1e-3 ? in_unit(seconds * 1e3, "ms") : in_unit(seconds * 1e6, "us");
-}
-
-std::string size_in_words(std::uint64_t bytes) {
-  const auto b = static_cast<double>(bytes);
-  if (b >= 1e9) return in_unit(b / 1e9, "GB");
-  return b >= 1e6 ? in_unit(b / 1e6, "MB") : in_unit(b / 1e3, "kB");
-}
-
-std::string memory_in_words(std::uint64_t bytes) {
-  std::ostringstream text;
-  text << std::ceil(static_cast<double>(bytes) / 0x1p30 * 10) / 10 << " GiB";
-  return text.str();
-}
-
-std::string cost_in_words(const StepCost& cost, const Link& link) {
-  return time_in_words(cost.seconds(link)) + " and " + size_in_words(cost.bytes());
-}
-
 std::string way_in_words(Update update, std::string_view scheme) {
-  std::string way = update == Update::kEncrypted ? "updated under encryption with " : "exchanged over ";
+  std::string way = update == Update::kEncrypted ? "encrypted updates over " : "exchanged over ";
   return way.append(scheme);
 }
 

@@ -1,24 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <string_view>
 
 #include "blindfl/protocol/step_cost.h"
 
-// How planners say what they chose and why: numbers with two digits that count, and the names of ways to run a layer.
+// How planners name what they weigh.
 
 namespace blindfl::protocol {
 
-/// "1.3 s", "20 ms", "0.5 us".
-[[nodiscard]] std::string time_in_words(double seconds);
-/// "1.3 GB", "20 MB", "0.5 kB": of what travels.
-[[nodiscard]] std::string size_in_words(std::uint64_t bytes);
-/// "1.3 GiB", rounded up: of what is kept.
-[[nodiscard]] std::string memory_in_words(std::uint64_t bytes);
-/// "20 ms and 1.3 MB".
-[[nodiscard]] std::string cost_in_words(const StepCost& cost, const Link& link);
-/// "exchanged over lattice", "updated under encryption with paillier".
+/// "exchanged over lattice", "encrypted updates over paillier".
 [[nodiscard]] std::string way_in_words(Update update, std::string_view scheme);
 /// "A's", "B's".
 [[nodiscard]] std::string whose(Party party);

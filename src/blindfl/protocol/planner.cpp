@@ -1,9 +1,9 @@
 #include "blindfl/protocol/planner.h"
 
-#include <sstream>
+#include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/plan_words.h"
+#include "blindfl/base/number_text.h"
 
 namespace blindfl::protocol {
 
@@ -71,10 +71,6 @@ const Candidate& best_of(const std::vector<Candidate>& candidates, const MatMulS
   fail_plan("", reasons);
 }
 
-std::string in_words(const LayerOption& option, Party party) {
-  return party == Party::kA ? way_in_words(option.update, option.scheme_a) : "over " + option.scheme_b;
-}
-
 /// Whether two options differ for this party's features only.
 bool is_alternative(const LayerOption& chosen, const LayerOption& other, Party party) {
   const bool same_a = chosen.scheme_a == other.scheme_a && chosen.update == other.update;
@@ -82,26 +78,30 @@ bool is_alternative(const LayerOption& chosen, const LayerOption& other, Party p
   return party == Party::kA ? !same_a && same_b : same_a && !same_b;
 }
 
-/// "A's 500000 features, 7 a row: ..."
-std::string sentence(const std::vector<Candidate>& candidates, const Candidate& chosen, const MatMulParams& params,
-                     Party party, bool asked, const Link& link) {
-  const auto cost = [&](const Candidate& c) { return cost_in_words((party == Party::kA ? c.a : c.b).step, link); };
-  std::ostringstream text;
-  text << whose(party) << " " << params.in(party) << " features";
-  if (params.most_nonzeros(party) < params.in(party)) text << ", " << params.most_nonzeros(party) << " a row";
-  text << ", " << in_words(chosen.option, party) << (asked ? " as asked" : "") << ", take " << cost(chosen)
-       << " a step";
-  for (const Candidate& c : candidates) {
-    if (!is_alternative(chosen.option, c.option, party)) continue;
-    text << "; " << in_words(c.option, party) << " ";
-    if (c.option.refused.empty()) {
-      text << cost(c);
-    } else {
-      text << "is not possible (" << c.option.refused << ")";
-    }
+/// "500,000 features, 7 a row".
+std::string features_in_words(const MatMulParams& params, Party party) {
+  std::string text = counted(params.in(party), "feature");
+  if (params.most_nonzeros(party) < params.in(party)) {
+    text.append(", ").append(count_text(params.most_nonzeros(party))).append(" a row");
   }
-  text << ".";
-  return text.str();
+  return text;
+}
+
+/// The ways for one party's features, with what was chosen for the other's.
+void add_rows(std::vector<PlanRow>& rows, const std::vector<Candidate>& candidates, const Candidate& chosen,
+              const MatMulParams& params, Party party, bool asked) {
+  for (const Candidate& c : candidates) {
+    const bool is_chosen = &c == &chosen;
+    if (!is_chosen && !is_alternative(chosen.option, c.option, party)) continue;
+    PlanRow row{.layer = params.spec().name, .party = party, .part = features_in_words(params, party)};
+    row.scheme = party == Party::kA ? c.option.scheme_a : c.option.scheme_b;
+    if (party == Party::kA) row.update = c.option.update;
+    row.step = (party == Party::kA ? c.a : c.b).step;
+    row.chosen = is_chosen;
+    row.asked = is_chosen && asked;
+    row.refused = c.option.refused;
+    rows.push_back(std::move(row));
+  }
 }
 
 }  // namespace
@@ -121,7 +121,7 @@ LayerPlan plan_layer(const MatMulSpec& wanted, const PlannerChoices& choices, co
   for (const Party party : {Party::kA, Party::kB}) {
     if (params.in(party) == 0) continue;
     const bool asked = party == Party::kA ? choices.scheme_a || choices.update : choices.scheme_b.has_value();
-    append(plan.why, " ", sentence(candidates, best, params, party, asked, link));
+    add_rows(plan.rows, candidates, best, params, party, asked);
   }
   return plan;
 }

@@ -7,6 +7,7 @@
 
 #include "blindfl/protocol/layer_cost.h"
 #include "blindfl/protocol/plan_options.h"
+#include "blindfl/protocol/plan_table.h"
 
 // `auto`: which scheme carries a layer's products, and how A's weights learn. Everything it looks at is public, so both
 // parties make the same plan by themselves.
@@ -29,11 +30,11 @@ struct LayerOption : PlanOption {
   std::string scheme_b;  ///< empty if B has none
 };
 
-/// A layer with nothing left open, and the reasons.
+/// A layer with nothing left open, and what was weighed.
 struct LayerPlan {
   MatMulSpec spec;                      ///< as wanted, with `scheme_a`, `scheme_b` and `update` filled in
   std::vector<LayerOption> considered;  ///< all that the choices leave open, possible or not
-  std::string why;                      ///< in a sentence or two, with numbers
+  std::vector<PlanRow> rows;            ///< what was chosen for each party's features, and what else there is
 };
 
 /// The option that takes the least time over all steps; the lattice if two take the same. What `wanted` says of schemes

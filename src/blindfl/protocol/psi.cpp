@@ -201,7 +201,9 @@ Alignment align(Session& session, std::span<const std::string> ids, const Alignm
       Settings().add("kind", name_of(options.kind)).add("ids_per_message", std::uint64_t{options.ids_per_message}));
   session.settle();
   try {
-    return Aligner(session, ids, exchange_counts(session, ids.size()), options).run(options.kind);
+    const std::uint64_t peer_ids = exchange_counts(session, ids.size());
+    if (options.check_peer_ids) options.check_peer_ids(peer_ids);
+    return Aligner(session, ids, peer_ids, options).run(options.kind);
   } catch (...) {
     session.channel().close();  // the peer must not wait for a party that has stopped
     throw;

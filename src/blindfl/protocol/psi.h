@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -48,6 +49,8 @@ struct AlignmentOptions {
   /// Ids in one message, and in one step of progress: bounds memory. The same at both parties.
   std::size_t ids_per_message = 16384;
   AlignmentObserver observer = {};
+  /// Told how many ids the peer has, before anything is computed or allocated for them; throws if that is too many.
+  std::function<void(std::uint64_t peer_ids)> check_peer_ids = {};
 };
 
 /// A party's ids, and those that a peer may announce: 2 GiB of points.
@@ -59,8 +62,8 @@ constexpr std::uint64_t kMostIds = std::uint64_t{1} << 26;
 /// Cost: for each id of either party 32 bytes each way and, at each party, about 0.06 ms of computing; a union takes up
 /// to 2.5 times the bytes and 3.5 times the computing. Reveals: what the table above says, and nothing else. Throws
 /// DataError, before anything is sent, if an id occurs twice; DataError at both if `kind` needs placeholders and
-/// a party has no ids; ConfigError if the parties want different kinds; ProtocolError if the peer sends what is not
-/// points, or points that do not belong together.
+/// a party has no ids; ConfigError if the parties want different kinds; what `check_peer_ids` throws; ProtocolError if
+/// the peer sends what is not points, or points that do not belong together.
 [[nodiscard]] Alignment align(Session& session, std::span<const std::string> ids, const AlignmentOptions& options = {});
 
 }  // namespace blindfl::protocol

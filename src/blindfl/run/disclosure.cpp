@@ -122,9 +122,8 @@ std::string span_sentence(const ModelFacts& model) {
   return "(a) There are at least as many outputs as A has features (" +
          (by_numbers ? counts_of(model.numeric_layer, " features of A")
                      : counts_of(model.category_layer, " categories of A")) +
-         "): the span of Z and B's own columns contains A's columns, and columns of zeros and ones are found in it, "
-         "since "
-         "c*c = c. One scoring is enough.";
+         "): the span of Z and B's own columns contains A's columns, and columns of zeros and ones are found in "
+         "it, since c*c = c. One scoring is enough.";
 }
 
 /// (b) with this model's numbers.
@@ -138,10 +137,10 @@ std::string difference_sentence(const ModelFacts& model) {
 }
 
 constexpr const char* kFigures =
-    "Measured: from one scoring of 4000 rows at 64 outputs, 40 of 40 binary columns in 3 s; from one batch of 128 "
-    "rows, "
-    "12 of 12; with 8 fractional bits still 16 of 16; from 30 validations of a logistic regression, 8 of 8; of real "
-    "columns (a9a, 6000 rows scored once at 64 outputs) all 54 lie in B's span, and a naive search finds 31 of them.";
+    "Measured: from one scoring of 4000 rows at 64 outputs, 40 of 40 binary columns in 3 s; from one batch of "
+    "128 rows, 12 of 12; with 8 fractional bits still 16 of 16; from 30 validations of a logistic regression, 8 of 8; "
+    "of real columns (a9a, 6000 rows scored once at 64 outputs) all 54 lie in B's span, and a naive search finds 31 of "
+    "them.";
 
 /// Estimates of A's part, which need no binary features.
 Texts estimates_by_b(const ModelFacts& model) {
@@ -216,9 +215,8 @@ Texts never_seen_by_b(const ModelFacts& model) {
        "A message that holds A's trained weights or their gradients: they follow only from A's features, as above."},
       {model.numeric && !alone, "Its own weights to the last bit: what A drew for them at the start is missing."},
       {model.categorical,
-       "Tables of categories, what was looked up in them, the weights behind them, and all their gradients: A's and "
-       "its "
-       "own."},
+       "Tables of categories, what was looked up in them, the weights behind them, and all their gradients: A's "
+       "and its own."},
       {model.encrypted_update,
        "The encrypted weights that A keeps. B has the key and not the ciphertexts, and they must never be brought "
        "together."},

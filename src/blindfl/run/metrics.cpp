@@ -109,6 +109,49 @@ Confusion confusion(std::string_view metric, Numbers scores, Numbers labels, dou
   return sums;
 }
 
+void check_classes(std::string_view metric, std::size_t classes, Numbers labels) {
+  require<InvalidArgument>(
+      std::ranges::all_of(labels,
+                          [&](double y) { return y >= 0 && y < static_cast<double>(classes) && std::trunc(y) == y; }),
+      metric, ": a label is not one of ", classes, " classes");
+}
+
+/// Weights of the rows of one class.
+struct ClassSums {
+  double of_it = 0;
+  double taken_for_it = 0;
+  double both = 0;
+};
+
+std::vector<ClassSums> class_sums(std::string_view metric, Numbers scores, std::size_t classes, Numbers labels,
+                                  Numbers weights) {
+  check(metric, scores, classes, labels, weights);
+  check_classes(metric, classes, labels);
+  std::vector<ClassSums> sums(classes);
+  for (std::size_t r = 0; r < labels.size(); ++r) {
+    const auto row = scores.subspan(r * classes, classes);
+    const auto predicted = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
+    const auto truth = static_cast<std::size_t>(labels[r]);
+    const double w = weight_of(weights, r);
+    sums[truth].of_it += w;
+    sums[predicted].taken_for_it += w;
+    if (predicted == truth) sums[truth].both += w;
+  }
+  return sums;
+}
+
+/// Of the classes that have rows, the mean of `both` as a share of another sum.
+double mean_share(const std::vector<ClassSums>& sums, double ClassSums::*of) {
+  double all = 0;
+  double count = 0;
+  for (const ClassSums& each : sums) {
+    if (each.of_it <= 0) continue;
+    all += each.*of > 0 ? each.both / (each.*of) : 0;
+    count += 1;
+  }
+  return all / count;
+}
+
 double minus_log(double probability) {
   return -std::log(std::clamp(probability, kSmallestProbability, 1.0));
 }
@@ -153,6 +196,73 @@ double f1(Numbers scores, Numbers labels, double threshold, Numbers weights) {
   return of > 0 ? 2 * sums.true_positive / of : 0;
 }
 
+double average_precision(Numbers scores, Numbers labels, Numbers weights) {
+  check("average precision", scores, 1, labels, weights);
+  const std::vector<std::size_t> order = rising_order(scores);
+  double found = 0;  // positive ones so far, from the highest score down
+  double taken = 0;
+  double before = 0;
+  double sum = 0;
+  for (std::size_t i = order.size(); i-- > 0;) {
+    const double w = weight_of(weights, order[i]);
+    taken += w;
+    found += is_positive(labels[order[i]]) ? w : 0;
+    if (i > 0 && scores[order[i - 1]] == scores[order[i]]) continue;
+    if (taken > 0) sum += (found - before) * found / taken;
+    before = found;
+  }
+  require<InvalidArgument>(found > 0, "average precision: needs positive rows");
+  return sum / found;
+}
+
+double precision(Numbers scores, Numbers labels, double threshold, Numbers weights) {
+  const Confusion sums = confusion("precision", scores, labels, threshold, weights);
+  const double taken = sums.true_positive + sums.false_positive;
+  return taken > 0 ? sums.true_positive / taken : 0;
+}
+
+double recall(Numbers scores, Numbers labels, double threshold, Numbers weights) {
+  const Confusion sums = confusion("recall", scores, labels, threshold, weights);
+  const double positive = sums.true_positive + sums.false_negative;
+  return positive > 0 ? sums.true_positive / positive : 0;
+}
+
+double class_precision(Numbers scores, std::size_t classes, Numbers labels, Numbers weights) {
+  return mean_share(class_sums("precision", scores, classes, labels, weights), &ClassSums::taken_for_it);
+}
+
+double class_recall(Numbers scores, std::size_t classes, Numbers labels, Numbers weights) {
+  return mean_share(class_sums("recall", scores, classes, labels, weights), &ClassSums::of_it);
+}
+
+double lift(Numbers scores, Numbers labels, double share, Numbers weights) {
+  check("lift", scores, 1, labels, weights);
+  require<InvalidArgument>(share > 0 && share <= 1, "lift: the share of rows is not above 0 and at most 1");
+  const std::vector<std::size_t> order = rising_order(scores);
+  const double total = total_weight(weights, labels.size());
+  const double wanted = share * total;
+  double taken = 0;
+  double found = 0;
+  double positives = 0;
+  for (std::size_t end = order.size(); end > 0;) {
+    // Rows with equal scores are in no order: all of them count, or the same part of each.
+    double tied = 0;
+    double tied_positives = 0;
+    const double score = scores[order[end - 1]];
+    for (; end > 0 && scores[order[end - 1]] == score; --end) {
+      const double w = weight_of(weights, order[end - 1]);
+      tied += w;
+      tied_positives += is_positive(labels[order[end - 1]]) ? w : 0;
+    }
+    const double part = tied > 0 ? std::clamp((wanted - taken) / tied, 0.0, 1.0) : 0;
+    taken += part * tied;
+    found += part * tied_positives;
+    positives += tied_positives;
+  }
+  require<InvalidArgument>(positives > 0, "lift: needs positive rows");
+  return (found / taken) / (positives / total);
+}
+
 double log_loss(Numbers probabilities, Numbers labels, Numbers weights) {
   check("log-loss", probabilities, 1, labels, weights);
   check_probabilities("log-loss", probabilities);
@@ -164,10 +274,7 @@ double log_loss(Numbers probabilities, Numbers labels, Numbers weights) {
 double class_log_loss(Numbers probabilities, std::size_t classes, Numbers labels, Numbers weights) {
   check("log-loss", probabilities, classes, labels, weights);
   check_probabilities("log-loss", probabilities);
-  require<InvalidArgument>(
-      std::ranges::all_of(labels,
-                          [&](double y) { return y >= 0 && y < static_cast<double>(classes) && std::trunc(y) == y; }),
-      "log-loss: a label is not one of ", classes, " classes");
+  check_classes("log-loss", classes, labels);
   return mean(labels.size(), weights, [&](std::size_t r) {
     return minus_log(probabilities[r * classes + static_cast<std::size_t>(labels[r])]);
   });
@@ -184,6 +291,16 @@ double rmse(Numbers predictions, Numbers truth, Numbers weights) {
 double mae(Numbers predictions, Numbers truth, Numbers weights) {
   check("MAE", predictions, 1, truth, weights);
   return mean(truth.size(), weights, [&](std::size_t r) { return std::abs(predictions[r] - truth[r]); });
+}
+
+double r_squared(Numbers predictions, Numbers truth, Numbers weights) {
+  check("R^2", predictions, 1, truth, weights);
+  const double centre = mean(truth.size(), weights, [&](std::size_t r) { return truth[r]; });
+  const double variance =
+      mean(truth.size(), weights, [&](std::size_t r) { return (truth[r] - centre) * (truth[r] - centre); });
+  require<InvalidArgument>(variance > 0, "R^2: the truth is the same in all rows");
+  const double error = rmse(predictions, truth, weights);
+  return 1 - error * error / variance;
 }
 
 double poisson_deviance(Numbers means, Numbers counts, Numbers weights) {

@@ -31,6 +31,25 @@ using Numbers = std::span<const double>;
 /// Harmonic mean of precision and recall at a threshold. 0 if there is no positive row, neither in truth nor by score.
 [[nodiscard]] double f1(Numbers scores, Numbers labels, double threshold, Numbers weights = {});
 
+/// Average precision, the area under the curve of precision by recall: the mean, over the positive rows, of the
+/// precision among the rows that score at least as high. Throws InvalidArgument if there is no positive row.
+[[nodiscard]] double average_precision(Numbers scores, Numbers labels, Numbers weights = {});
+
+/// Shares of the rows that are taken for positive at a threshold, and of the positive ones, that are both. 0 if there
+/// are none.
+[[nodiscard]] double precision(Numbers scores, Numbers labels, double threshold, Numbers weights = {});
+[[nodiscard]] double recall(Numbers scores, Numbers labels, double threshold, Numbers weights = {});
+
+/// The same for `classes` scores row by row, of which the highest counts: means over the classes that have rows, each
+/// counting alike.
+[[nodiscard]] double class_precision(Numbers scores, std::size_t classes, Numbers labels, Numbers weights = {});
+[[nodiscard]] double class_recall(Numbers scores, std::size_t classes, Numbers labels, Numbers weights = {});
+
+/// How many times more positive rows there are among the `share` of rows that score highest than among all. Of rows
+/// with equal scores at the edge, a part counts. Throws InvalidArgument if there is no positive row, or the share is
+/// not above 0 and at most 1.
+[[nodiscard]] double lift(Numbers scores, Numbers labels, double share, Numbers weights = {});
+
 /// Probabilities count as no closer than this to 0 or 1 in a log-loss, and predicted means as no less.
 constexpr double kSmallestProbability = 1e-15;
 
@@ -43,6 +62,10 @@ constexpr double kSmallestProbability = 1e-15;
 /// Root of the mean squared difference, and mean absolute difference.
 [[nodiscard]] double rmse(Numbers predictions, Numbers truth, Numbers weights = {});
 [[nodiscard]] double mae(Numbers predictions, Numbers truth, Numbers weights = {});
+
+/// R^2, the share of the truth's variance that is predicted: 1 is best, 0 is as good as the mean, below it is worse.
+/// Throws InvalidArgument if the truth is the same in all rows.
+[[nodiscard]] double r_squared(Numbers predictions, Numbers truth, Numbers weights = {});
 
 /// Mean Poisson deviance, 2 (y log(y / m) - y + m), of counts `y` for which means `m` were predicted. 0 is best.
 /// Throws InvalidArgument if one of them is negative.

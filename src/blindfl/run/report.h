@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,29 @@ struct PhaseTime {
   double seconds = 0;
 };
 
+/// How often rows of each class were taken for which, at B.
+struct ClassCounts {
+  std::vector<std::string> names = {};
+  std::vector<double> counts = {};  ///< of rows, or their weights, names x names: by actual class, then by predicted
+};
+
+/// Predictions of a regression beside what they should have been, at B.
+struct PredictedActual {
+  std::vector<double> predicted = {};
+  std::vector<double> actual = {};
+};
+
+/// One way to run a part of a layer that the planner weighed.
+struct PlanFact {
+  std::string layer;
+  std::string features;  ///< "A's 300 features"
+  std::string way;       ///< "exchanged over lattice"
+  double seconds = 0;    ///< a step
+  double bytes = 0;      ///< a step
+  bool chosen = false;
+  std::string refused = {};  ///< why it is not possible
+};
+
 /// What the planner expected of the run, and what it took.
 struct CostComparison {
   enum class Unit { kBytes, kSeconds, kCount };
@@ -47,10 +71,14 @@ struct CostComparison {
 /// All that a report shows. What is empty is left out.
 struct RunReport {
   RunSummary summary{};                          ///< whose run it was, how it ended, and its results
-  std::vector<ReportFact> facts = {};            ///< model, shapes, options
+  std::string model_name = {};                   ///< for the title: "Logistic regression"; else the summary's
+  std::vector<ReportFact> facts = {};            ///< shapes, options
+  std::vector<PlanFact> plan = {};               ///< what the planner weighed and chose
   std::vector<MeasureCurve> curves = {};         ///< at A measures of the work alone
   std::vector<RocPoint> roc = {};                ///< at B only
   std::vector<CalibrationBin> calibration = {};  ///< at B only
+  ClassCounts classes{};                         ///< at B only
+  PredictedActual regression{};                  ///< at B only
   std::vector<net::StepTotals> traffic = {};     ///< of the ledger: see net::audit
   std::vector<PhaseTime> phases = {};
   std::vector<CostComparison> costs = {};
@@ -62,7 +90,8 @@ struct RunReport {
 
 /// The whole page, well-formed as HTML and as XML. All texts of the report are escaped.
 /// Throws InvalidArgument if the report is A's and holds anything that may tell of labels or scores: ROC, calibration,
-/// or a result or curve that is not one of `work_measures()`.
+/// classes, predictions, a baseline, or a result or curve that is not one of `work_measures()`; or if counts of classes
+/// or predictions do not fit together.
 [[nodiscard]] std::string report_html(const RunReport& report);
 
 }  // namespace blindfl::run

@@ -22,13 +22,61 @@ constexpr std::array kStates = {RunState::kRunning, RunState::kFinished, RunStat
 void check_summary(const RunSummary& summary) {
   require<InvalidArgument>(!summary.run.empty() && summary.run.size() <= kMaxNameBytes && is_printable(summary.run),
                            "a run's name has 1 to ", kMaxNameBytes, " printable ASCII characters");
-  std::vector<std::string_view> names;
-  for (const Measure& measure : summary.results) {
-    check_may_keep(summary.party, measure.name, "summary");
-    names.emplace_back(measure.name);
+  for (const std::vector<Measure>* measures : {&summary.results, &summary.baseline}) {
+    std::vector<std::string_view> names;
+    for (const Measure& measure : *measures) {
+      check_may_keep(summary.party, measure.name, "summary");
+      names.emplace_back(measure.name);
+    }
+    std::ranges::sort(names);
+    require<InvalidArgument>(std::ranges::adjacent_find(names) == names.end(), "summary: a result is there twice");
   }
-  std::ranges::sort(names);
-  require<InvalidArgument>(std::ranges::adjacent_find(names) == names.end(), "summary: a result is there twice");
+  require<InvalidArgument>(summary.party == Party::kB || (summary.confusion.empty() && !summary.still_falling),
+                           "summary: a confusion matrix and the course of the loss tell of labels and scores, and "
+                           "nothing of A's may");
+  const std::size_t classes = summary.confusion.classes.size();
+  require<InvalidArgument>(classes <= kMostShownClasses && summary.confusion.counts.size() == classes * classes,
+                           "summary: a confusion matrix has a number for each pair of at most ", kMostShownClasses,
+                           " classes");
+}
+
+void write_measures(JsonWriter& json, std::string_view name, const std::vector<Measure>& measures) {
+  json.key(name).begin_object();
+  for (const Measure& measure : measures) json.key(measure.name).number(measure.value);
+  json.end_object();
+}
+
+/// With what follows from it, for programs that want no more than that.
+void write_confusion(JsonWriter& json, const ConfusionMatrix& matrix) {
+  json.key("confusion").begin_object().key("classes").begin_array();
+  for (const std::string& name : matrix.classes) json.text(name);
+  json.end_array().key("precision").begin_array();
+  for (std::size_t c = 0; c < matrix.classes.size(); ++c) json.number(matrix.precision(c));
+  json.end_array().key("recall").begin_array();
+  for (std::size_t c = 0; c < matrix.classes.size(); ++c) json.number(matrix.recall(c));
+  json.end_array().key("counts").begin_array();
+  for (std::size_t t = 0; t < matrix.classes.size(); ++t) {
+    json.begin_array();
+    for (std::size_t p = 0; p < matrix.classes.size(); ++p) json.number(matrix.at(t, p));
+    json.end_array();
+  }
+  json.end_array().end_object();
+}
+
+/// What a run need not have.
+void write_rest(JsonWriter& json, const RunSummary& summary) {
+  if (summary.rows != RowCounts{}) {
+    json.key("rows").begin_object().key("training").integer(summary.rows.training);
+    json.key("validation").integer(summary.rows.validation).key("test").integer(summary.rows.test).end_object();
+  }
+  if (summary.best) {
+    json.key("best").begin_object().key("step").integer(summary.best->step);
+    json.key("epoch").integer(summary.best->epoch).end_object();
+  }
+  if (summary.stopped_early) json.key("stopped_early").boolean(true);
+  if (summary.still_falling) json.key("still_falling").boolean(*summary.still_falling);
+  if (!summary.confusion.empty()) write_confusion(json, summary.confusion);
+  if (!summary.baseline.empty()) write_measures(json, "baseline", summary.baseline);
 }
 
 void write_traffic(JsonWriter& json, std::string_view name, const net::Traffic& traffic) {
@@ -58,6 +106,9 @@ class Reader {
   [[nodiscard]] std::uint64_t integer(const JsonValue& object, std::string_view name) const {
     return required(member(object, name).as_integer(), name);
   }
+  [[nodiscard]] std::vector<Measure> measures(std::string_view name) const;
+  [[nodiscard]] ConfusionMatrix confusion() const;
+  void read_rest(RunSummary& summary) const;
   [[nodiscard]] Party party() const {
     const std::string name = text("party");
     require<DataError>(name == "A" || name == "B", name_, ": has no usable 'party'; this is not the summary of a run");
@@ -97,12 +148,49 @@ RunSummary Reader::read() const {
   summary.seconds = required(member(json_, "seconds").as_number(), "seconds");
   summary.sent = traffic("sent");
   summary.received = traffic("received");
-  for (const auto& [name, value] : member(json_, "results").members()) {
-    const bool unknown = value.kind() == JsonValue::Kind::kNull;
-    summary.results.push_back(
-        {name, unknown ? std::numeric_limits<double>::quiet_NaN() : required(value.as_number(), "results")});
-  }
+  summary.results = measures("results");
+  read_rest(summary);
   return summary;
+}
+
+std::vector<Measure> Reader::measures(std::string_view name) const {
+  std::vector<Measure> all;
+  for (const auto& [each, value] : member(json_, name).members()) {
+    const bool unknown = value.kind() == JsonValue::Kind::kNull;
+    all.push_back({each, unknown ? std::numeric_limits<double>::quiet_NaN() : required(value.as_number(), name)});
+  }
+  return all;
+}
+
+ConfusionMatrix Reader::confusion() const {
+  constexpr std::string_view kName = "confusion";
+  const JsonValue& object = member(json_, kName);
+  ConfusionMatrix matrix;
+  for (const JsonValue& name : member(object, "classes").elements()) {
+    matrix.classes.push_back(required(name.as_text(), kName));
+  }
+  for (const JsonValue& row : member(object, "counts").elements()) {
+    for (const JsonValue& count : row.elements()) matrix.counts.push_back(required(count.as_number(), kName));
+  }
+  return matrix;
+}
+
+void Reader::read_rest(RunSummary& summary) const {
+  const auto has = [&](std::string_view name) { return member(json_, name).kind() != JsonValue::Kind::kNull; };
+  if (has("rows")) {
+    const JsonValue& rows = member(json_, "rows");
+    summary.rows = {integer(rows, "training"), integer(rows, "validation"), integer(rows, "test")};
+  }
+  if (has("best")) {
+    const JsonValue& best = member(json_, "best");
+    summary.best = {.step = integer(best, "step"), .epoch = integer(best, "epoch")};
+  }
+  if (has("stopped_early"))
+    summary.stopped_early = required(member(json_, "stopped_early").as_boolean(), "stopped_early");
+  if (has("still_falling"))
+    summary.still_falling = required(member(json_, "still_falling").as_boolean(), "still_falling");
+  summary.confusion = confusion();
+  summary.baseline = measures("baseline");
 }
 
 }  // namespace
@@ -134,9 +222,9 @@ std::string summary_text(const RunSummary& summary) {
   json.key("seconds").number(summary.seconds);
   write_traffic(json, "sent", summary.sent);
   write_traffic(json, "received", summary.received);
-  json.key("results").begin_object();
-  for (const Measure& measure : summary.results) json.key(measure.name).number(measure.value);
-  return json.end_object().end_object().take() + "\n";
+  write_measures(json, "results", summary.results);
+  write_rest(json, summary);
+  return json.end_object().take() + "\n";
 }
 
 RunSummary parse_summary(std::string_view text, const std::string& name) {

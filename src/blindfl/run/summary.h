@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blindfl/net/channel.h"
+#include "blindfl/run/confusion.h"
 #include "blindfl/run/measure.h"
 
 // `summary.json`: what a run was and how it ended, for programs. docs/run_folder.md has its members.
@@ -18,6 +19,24 @@ enum class RunState { kRunning, kFinished, kInterrupted, kFailed };
 
 /// "running", "finished", "interrupted" or "failed".
 [[nodiscard]] std::string_view name_of(RunState state);
+
+/// How many rows a run used, and for what. B counts its own; A cannot tell which of them are placeholders, and counts
+/// all.
+struct RowCounts {
+  std::uint64_t training = 0;
+  std::uint64_t validation = 0;
+  std::uint64_t test = 0;
+
+  bool operator==(const RowCounts&) const = default;
+};
+
+/// The model that a run keeps because validation was best with it.
+struct BestModel {
+  std::uint64_t step = 0;
+  std::uint64_t epoch = 0;
+
+  bool operator==(const BestModel&) const = default;
+};
 
 struct RunSummary {
   Party party{};
@@ -32,7 +51,13 @@ struct RunSummary {
   double seconds = 0;  ///< of work, without pauses between processes
   net::Traffic sent{};
   net::Traffic received{};
-  std::vector<Measure> results = {};  ///< of the finished model; at A measures of the work alone
+  RowCounts rows{};
+  std::optional<BestModel> best = std::nullopt;      ///< with early stopping: what is kept, and what results are of
+  bool stopped_early = false;                        ///< validation did not improve any more
+  std::vector<Measure> results = {};                 ///< of the finished model; at A measures of the work alone
+  ConfusionMatrix confusion = {};                    ///< of the test rows; at B only, of classifiers of few classes
+  std::vector<Measure> baseline = {};                ///< at B only: the same measures of a model of B's features alone
+  std::optional<bool> still_falling = std::nullopt;  ///< at B only: whether the loss was, when training ended
 };
 
 /// No summary is longer.

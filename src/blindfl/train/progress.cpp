@@ -4,22 +4,15 @@
 #include <iomanip>
 #include <sstream>
 
+#include "blindfl/base/number_text.h"
+
 namespace blindfl::train {
 
 namespace {
 
 using Seconds = std::chrono::duration<double>;
 
-std::string time_text(double seconds) {
-  std::ostringstream text;
-  const auto whole = static_cast<long>(std::lround(seconds));
-  if (whole >= 60) {
-    text << whole / 60 << " min " << whole % 60 << " s";
-  } else {
-    text << whole << " s";
-  }
-  return text.str();
-}
+constexpr std::size_t kMostLines = 100;
 
 }  // namespace
 
@@ -31,11 +24,12 @@ void Progress::show(const StepReport& report) {
   ++steps_;
   if (bytes_ && !first_bytes_) first_bytes_ = bytes_;
   if (report.loss) {
-    loss_sum_ += *report.loss;
-    ++loss_count_;
+    loss_sum_ += *report.loss * static_cast<double>(report.labelled);
+    loss_rows_ += report.labelled;
   }
   const std::size_t steps_per_epoch = report.steps / report.epochs;
-  const bool epoch_ends = report.step % steps_per_epoch == 0;
+  const std::size_t per_line = steps_per_epoch * ((report.epochs + kMostLines - 1) / kMostLines);
+  const bool epoch_ends = report.step % per_line == 0 || report.step == report.steps;
   const auto now = Clock::now();
   if (!epoch_ends && (!terminal_ || now - last_ < std::chrono::milliseconds(200))) return;
   last_ = now;
@@ -44,13 +38,12 @@ void Progress::show(const StepReport& report) {
   const double left = static_cast<double>(report.steps - report.step) / static_cast<double>(steps_);
   std::ostringstream line;
   line << "epoch " << report.epoch << "/" << report.epochs << std::fixed;
-  if (loss_count_ > 0) line << "  loss " << std::setprecision(4) << loss_sum_ / static_cast<double>(loss_count_);
+  if (loss_rows_ > 0) line << "  loss " << std::setprecision(4) << loss_sum_ / static_cast<double>(loss_rows_);
   line << "  " << std::setprecision(0) << static_cast<double>(rows_) / std::max(seconds, 1e-9) << " rows/s";
   if (bytes_) {
-    line << "  " << std::setprecision(1) << static_cast<double>(*bytes_ - *first_bytes_) / std::max(seconds, 1e-9) / 1e6
-         << " MB/s";
+    line << "  " << bytes_text(static_cast<double>(*bytes_ - *first_bytes_) / std::max(seconds, 1e-9)) << "/s";
   }
-  if (report.step < report.steps) line << "  " << time_text(seconds * left) << " left";
+  if (report.step < report.steps) line << "  " << seconds_text(std::round(seconds * left)) << " left";
 
   if (terminal_) {
     // Back to the start of the line, and clear what a longer one may have left.
@@ -60,7 +53,7 @@ void Progress::show(const StepReport& report) {
   }
   if (epoch_ends) {
     loss_sum_ = 0;
-    loss_count_ = 0;
+    loss_rows_ = 0;
   }
 }
 

@@ -10,7 +10,8 @@
 namespace blindfl::train {
 
 /// Shows how training goes: epoch, loss, rows per second, time left. One line that changes on a terminal; plain lines,
-/// one per epoch and no more often than that, elsewhere.
+/// one per epoch, or one for several epochs where there are more than 100, elsewhere. The loss is the mean over the
+/// rows since the line before.
 class Progress {
  public:
   /// `out` must outlive this.
@@ -28,7 +29,7 @@ class Progress {
   Clock::time_point start_;
   Clock::time_point last_;
   double loss_sum_ = 0;
-  std::size_t loss_count_ = 0;
+  std::size_t loss_rows_ = 0;
   std::size_t rows_ = 0;
   std::size_t steps_ = 0;  ///< shown; a resumed run does not begin with the first
   std::optional<std::uint64_t> bytes_;

@@ -1,5 +1,7 @@
 #include "blindfl/train/trainer.h"
 
+#include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -18,9 +20,26 @@ protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
   return settings.add(options.sgd.settings());
 }
 
+WeightedLoss without_weights(Loss loss) {
+  return
+      [loss = std::move(loss)](const torch::Tensor& scores, const torch::Tensor& labels, const torch::Tensor& weights) {
+        require<InvalidArgument>(!weights.defined(), "the rows have weights, and the loss takes none");
+        return loss(scores, labels);
+      };
+}
+
+/// A label that is not a number is a placeholder's, and says nothing.
+std::size_t labelled_rows(const data::Batch& batch) {
+  return static_cast<std::size_t>(std::ranges::count_if(batch.labels, [](double y) { return !std::isnan(y); }));
+}
+
 }  // namespace
 
 Trainer::Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+                 const TrainOptions& options)
+    : Trainer(model, std::move(forward), without_weights(std::move(loss)), rows, options) {}
+
+Trainer::Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
                  const TrainOptions& options)
     : forward_(std::move(forward)),
       loss_(std::move(loss)),
@@ -52,16 +71,23 @@ const std::vector<std::uint32_t>& Trainer::next_batch() {
 StepReport Trainer::take_step(const BeforeStep& before_step) {
   const data::Batch batch = rows_.batch(next_batch(), options_.batch);
   const torch::Tensor labels = nn::labels_tensor(batch);
-  const torch::Tensor value = loss_(forward_(batch), labels);
+  torch::Tensor weights;
+  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
+  const torch::Tensor value = loss_(forward_(batch), labels, weights);
   optimizer_.zero_grad();
   value.backward();
   if (before_step) before_step();
   optimizer_.step();
   ++step_;
 
-  StepReport report{
-      .epoch = epoch_, .epochs = options_.epochs, .step = step_, .steps = steps(), .rows = batch.rows, .loss = {}};
-  if (labels.numel() > 0) report.loss = value.item<double>();
+  StepReport report{.epoch = epoch_,
+                    .epochs = options_.epochs,
+                    .step = step_,
+                    .steps = steps(),
+                    .rows = batch.rows,
+                    .loss = {},
+                    .labelled = labelled_rows(batch)};
+  if (report.labelled > 0) report.loss = value.item<double>();
   return report;
 }
 

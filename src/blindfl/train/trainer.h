@@ -28,13 +28,17 @@ struct StepReport {
   std::size_t step = 0;  ///< over all epochs, from 1
   std::size_t steps = 0;
   std::size_t rows = 0;        ///< in this step
-  std::optional<double> loss;  ///< of this step; only B knows
+  std::optional<double> loss;  ///< the mean over this step's rows that have a label; only B knows, if there are any
+  std::size_t labelled = 0;    ///< how many these are; 0 at A
 };
 
 /// What a trainer does between the backward pass and the step of its optimizer: clipping gradients, for instance.
 using BeforeStep = std::function<void()>;
 using Forward = std::function<torch::Tensor(const data::Batch&)>;
 using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels)>;
+/// The same for rows that count more or less than others; `weights` has one for each label, or is undefined.
+using WeightedLoss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels,
+                                                 const torch::Tensor& weights)>;
 using Observer = std::function<void(const StepReport&)>;
 
 /// A model on its way through its training rows, step by step. Both parties make the same calls at the same time, with
@@ -44,6 +48,9 @@ class Trainer {
   /// `model` and `rows` must outlive this. `forward` runs `model`.
   /// Throws InvalidArgument if there are no rows, options are out of range or `sgd.steps` are too few.
   Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
+          const TrainOptions& options);
+  /// The same with the weights of the batches.
+  Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
           const TrainOptions& options);
 
   [[nodiscard]] std::size_t steps() const { return options_.epochs * order_.batches_per_epoch(); }
@@ -65,7 +72,7 @@ class Trainer {
   [[nodiscard]] const std::vector<std::uint32_t>& next_batch();
 
   Forward forward_;
-  Loss loss_;
+  WeightedLoss loss_;
   const data::RowSource& rows_;
   TrainOptions options_;
   data::BatchOrder order_;

@@ -73,15 +73,15 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kData, "    train: b.csv\n    columns: [{name: x, vocabulary: {min: 2}}]\n",
        "10:38: there is no 'min' in private.data.columns[0].vocabulary; did you mean min_count?"},
       {kData, "    train: b.csv\n    label: y\n",
-       "10:5: there is no 'label' in private.data; did you mean label_column?"},
+       "10:5: private.data.label is a map of options; did you mean label_column?"},
       {kLink, "    connect: x:1\n    plaintext: true\n",
        "11:5: there is no 'connect' in private.link; did you mean dial?"},
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",
        "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, weight_seed"},
       {kParty, "  party: b\n  <<: {a: 1}\n",
-       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '<<' in private; there is: party, accept, data, top, link, limits, resources, run"},
       {kParty, "  party: b\n  \"\\e[2J\": 1\n",
-       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, resources, run"},
+       "8:3: there is no '?[2J' in private; there is: party, accept, data, top, link, limits, resources, run"},
   });
 }
 
@@ -107,7 +107,7 @@ TEST(BadJob, HasAValueOfAnotherType) {
        "4:29: shared.training.learning_rate must be a number from 0 to 1000000, not 'nan'"},
       {kShared, "  training: {learning_rate: 0,1}\n  alignment:\n",
        "4:31: there is no '1' in shared.training; there is: epochs, batch, learning_rate, momentum, weight_decay, "
-       "schedule, order_seed, validation_share, early_stopping, checkpoint_every, derivative"},
+       "schedule, order_seed, validation_share, test_share, early_stopping, checkpoint_every, derivative"},
       {kShared, "  training: {derivative: {clip: maybe}}\n  alignment:\n",
        "4:33: shared.training.derivative.clip must be true or false, not 'maybe'"},
       {kShared, "  training: {derivative: {clip: 1}}\n  alignment:\n",
@@ -287,10 +287,10 @@ TEST(BadJob, HasASchemeThatContradictsItself) {
       {kShared, "  scheme: {security: 256}\n  alignment:\n",
        "4:22: shared.scheme.security must be one of 112, 128, not '256'"},
       {kShared, "  scheme: {security: 128, features_a: paillier}\n  alignment:\n",
-       "4:12: shared.scheme.features_a: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "4:27: shared.scheme.features_a: paillier has keys of 2048 bits, that is 112 bits of security, and "
        "shared.scheme.security asks for 128; say paillier-3072"},
       {kShared, "  scheme: {security: 128, default: paillier}\n  alignment:\n",
-       "4:12: shared.scheme.default: paillier has keys of 2048 bits, that is 112 bits of security, and "
+       "4:27: shared.scheme.default: paillier has keys of 2048 bits, that is 112 bits of security, and "
        "shared.scheme.security asks for 128; say paillier-3072"},
       {kShared, "  scheme: {update: encrypted, allowed: [lattice]}\n  alignment:\n",
        "4:12: shared.scheme.update: updates under encryption need paillier in shared.scheme.allowed"},

@@ -44,6 +44,25 @@ TEST(Job, HasTheDefaultsOfItsStructs) {
   EXPECT_EQ(parse(kJobText), expected);
 }
 
+TEST(Job, KnowsTheUsualMarksOfMissingCells) {
+  const std::vector<std::string> marks = Job{}.own.data.missing;
+  for (const char* mark : {"", "NA", "NaN", "nan", "N/A", "None", "null", "?"}) {
+    EXPECT_THAT(marks, ::testing::Contains(mark)) << mark;
+  }
+}
+
+TEST(Job, HasClassWeightsPositiveClassAndRowWeights) {
+  EXPECT_TRUE(overridden("private.top.class_weights=balanced").own.top.class_weights.balanced);
+  EXPECT_THAT(overridden("private.top.class_weights=[1, 2.5]").own.top.class_weights.weights, ElementsAre(1, 2.5));
+  EXPECT_EQ(overridden("private.data.label.positive=no").own.data.label.positive, "no");
+  EXPECT_EQ(overridden("private.data.weight_column=w").own.data.weight_column, "w");
+  EXPECT_THAT(refusal({"private.top.class_weights=even"}), HasSubstr("list of numbers from 0 to 1000000, or balanced"));
+  EXPECT_THAT(refusal({"private.data.label.positive=x", "shared.model.classes=3"}), HasSubstr("is for two classes"));
+  EXPECT_THAT(refusal({"private.data.weight_column=w", "private.party=a"}), HasSubstr("is for B"));
+  EXPECT_THAT(refusal({"private.data.label.positive=w", "private.party=a"}), HasSubstr("is for B"));
+  EXPECT_THAT(refusal({"private.data.weight_column=w", "private.data.label_column=w"}), HasSubstr("is the same as"));
+}
+
 TEST(Job, SaysWhatItsFileSays) {
   const Job job = parse(R"(
 shared:
@@ -108,6 +127,9 @@ private:
   EXPECT_EQ(job.own.data.test, "/data/my test.csv");
   EXPECT_EQ(job.own.data.label_column, "7") << "text may look like a number";
   EXPECT_THAT(job.own.data.missing, ElementsAre("", "-1"));
+  EXPECT_EQ(job.own.data.columns[0].missing, MissingValue::kConstant);
+  EXPECT_EQ(job.own.data.columns[1].missing, MissingValue::kMean) << "the default fills";
+  EXPECT_EQ(job.own.data.default_kind, std::nullopt) << "columns that are not listed are an error";
   ASSERT_EQ(job.own.data.columns.size(), 3U);
   EXPECT_EQ(job.own.data.columns[0].constant, -1.5);
   EXPECT_EQ(job.own.data.columns[0].kind, std::nullopt);
@@ -212,7 +234,7 @@ TEST(Override, IsRefusedWithItsKey) {
       {"shared.training.epoch=5", "--set: there is no 'epoch' in shared.training; did you mean epochs?"},
       {"shared.training.=5",
        "--set: there is no '' in shared.training; there is: epochs, batch, learning_rate, momentum, "
-       "weight_decay, schedule, order_seed, validation_share, early_stopping, checkpoint_every, "
+       "weight_decay, schedule, order_seed, validation_share, test_share, early_stopping, checkpoint_every, "
        "derivative"},
       {"shared..epochs=5", "--set: there is no '' in shared; there is: model, training, scheme, alignment"},
       {"shared.training.epochs.x=5", "--set: shared.training.epochs is one value, and has no 'x'"},

@@ -99,7 +99,9 @@ TEST(ReferenceText, CanBeOfOneSectionOrOption) {
   EXPECT_THAT(training, Not(HasSubstr("shared.model")));
   EXPECT_EQ(reference_text("shared.training.epochs"),
             "shared.training: how it is trained\n"
-            "  epochs              passes over the training rows (whole number from 1 to 1000000; default: 10)\n");
+            "  epochs              passes over the training rows (whole number from 1 to 1000000; default: 10, or as "
+            "many as\n"
+            "                      make 1000 steps)\n");
   EXPECT_THAT(reference_text("private.data.columns"), HasSubstr("\nprivate.data.columns[].vocabulary: "));
   EXPECT_THAT(reference_text("private"), HasSubstr("\nprivate.run: "));
   EXPECT_EQ(message_of<ConfigError>([] { (void)reference_text("shared.trainin"); }),

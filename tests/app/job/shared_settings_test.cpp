@@ -28,7 +28,7 @@ TEST(SharedSettings, NameWhatDiffersWithBothValues) {
   EXPECT_EQ(
       differences(mine, theirs),
       "model.hidden is [64, 32] here and [64] at the peer; model.initial_deviation is none here and 0.5 at the peer; "
-      "training.epochs is 10 here and 5 at the peer; training.schedule is [] here and "
+      "training.epochs is none here and 5 at the peer; training.schedule is [] here and "
       "[{epoch: 3, learning_rate: 0.01}] at the peer; scheme.update is auto here and encrypted at the peer");
 }
 

@@ -67,6 +67,7 @@ Job unusual_job() {
   job.own.data.libsvm = {.features = 12, .first_index = 0};
   job.own.data.id_column = "null";
   job.own.data.label_column = "a: b";
+  job.own.data.weight_column = "w";
   job.own.data.missing = {};
   job.own.data.default_kind = ColumnKind::kIgnore;
   job.own.data.columns = {
@@ -83,15 +84,19 @@ Job unusual_job() {
        .most_per_row = 3,
        .pooling = PoolingKind::kMean}};
   job.own.data.numeric = {.scale = 0, .largest = 1.0, .clip = true};
-  job.own.top = {.class_weights = {1.0, 0.1, 2e5}, .clip_gradient = 1.5, .metrics = {Metric::kAccuracy, Metric::kLoss}};
+  job.own.top = {.class_weights = {.weights = {1.0, 0.1, 2e5}},
+                 .clip_gradient = 1.5,
+                 .metrics = {Metric::kAccuracy, Metric::kLoss}};
   job.own.link = {.dial = "peer.example:1",
                   .certificate = "b.crt",
                   .key = "b.key",
                   .peer = "a.crt",
                   .peer_fingerprint = std::string(64, 'a'),
                   .patience = 1,
+                  .patience_silent = 9,
                   .keepalive = 2,
                   .window = 3};
+  job.own.limits = {.scorings = 1, .peer_ids = 2, .peer_ratio = 0.5, .peer_features = 3, .peer_categories = 4};
   job.own.resources = {.threads = 3, .memory = 1.5};
   job.own.run = {.folder = "elsewhere",
                  .keep = 1,
@@ -129,8 +134,9 @@ TEST(Template, OfAnUnusualJobLeavesNothingAsItWouldBe) {
            [&](const std::string& /*key*/, const Entry& e) { texts.push_back(flow_text(e)); });
   std::size_t i = 0;
   for_each(entries_of(job), {}, [&](const std::string& key, const Entry& entry) {
-    // Listening and plaintext exclude what this job does instead; accepting is A's.
-    const bool excluded = key == "private.link.listen" || key == "private.link.plaintext" || key == "private.accept";
+    // Listening and plaintext exclude what this job does instead; accepting is A's; a positive class is for two.
+    const bool excluded = key == "private.link.listen" || key == "private.link.plaintext" || key == "private.accept" ||
+                          key == "private.data.label.positive";
     EXPECT_NE(flow_text(entry) == texts[i++], !excluded)
         << key << " should be another, so that the test means something";
   });
@@ -150,7 +156,7 @@ TEST(Template, HasEveryOptionOnceSetOrAsAComment) {
   });
   EXPECT_GT(options, 70U);
   EXPECT_THAT(text, HasSubstr("\n    kind: mlp\n"));
-  EXPECT_THAT(text, HasSubstr("\n    #epochs: 10\n"));
+  EXPECT_THAT(text, HasSubstr("\n    #epochs:\n"));
   EXPECT_THAT(text, HasSubstr("\n    # passes over the training rows (whole number from 1 to 1000000)\n"));
   EXPECT_THAT(text, HasSubstr("\n    #threads:\n"));
   EXPECT_THAT(text, HasSubstr("if left out: one per core"));
@@ -167,6 +173,15 @@ TEST(Template, IsTheSameJobWithItsDefaultsUncommented) {
     text += is_option ? line.erase(hash, 1) + "\n" : line + "\n";
   }
   EXPECT_EQ(parse(text), job);
+}
+
+TEST(Template, PutsRemarksAboveTheirOptions) {
+  const std::string text =
+      render_job(parse(kJobText), {{"shared.training.derivative.largest", "Somebody should know."}});
+  const std::size_t remark = text.find("# Somebody should know.\n");
+  ASSERT_NE(remark, std::string::npos);
+  EXPECT_EQ(text.find("#largest: 256", remark) - remark, std::string("# Somebody should know.\n      ").size());
+  EXPECT_EQ(parse(text), parse(kJobText));
 }
 
 TEST(Template, HasShortLines) {

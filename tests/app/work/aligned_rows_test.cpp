@@ -46,7 +46,16 @@ TEST(AlignedRows, AreSavedAndRefusedForAnotherFile) {
   EXPECT_THROW((void)read_alignment(cut, 5), DataError);
 }
 
-TEST(JobLoss, LeavesOutStandInsAndWeighsClasses) {
+TEST(AlignedRows, CountWhichAreReal) {
+  const data::RowsInMemory rows(five_rows());
+  const AlignedRows aligned(rows, {{3, 0, 0, 4}, {true, true, false, true}});
+  EXPECT_EQ(aligned.rows(), 4U);
+  EXPECT_EQ(aligned.real(), 3U);
+  EXPECT_THAT(aligned.only_real().alignment().rows, ElementsAre(3, 0, 4));
+  EXPECT_EQ(aligned.only_real().real(), 3U);
+}
+
+TEST(JobLoss, LeavesOutPlaceholdersAndWeighsClasses) {
   JobModel model;
   model.family = nn::Family::kLogistic;
   const torch::Tensor scores = torch::tensor({{0.3F}, {-1.0F}, {2.0F}});
@@ -54,12 +63,38 @@ TEST(JobLoss, LeavesOutStandInsAndWeighsClasses) {
   const auto each = [&](int row, float label) {
     return nn::loss(model.family, scores.slice(0, row, row + 1), torch::tensor({label})).item<double>();
   };
-  EXPECT_NEAR(job_loss(model, {})(scores, labels).item<double>(), (each(0, 1) + each(1, 0)) / 3, 1e-6);
-  job::Top top;
-  top.class_weights = {0.5, 4};
-  EXPECT_NEAR(job_loss(model, top)(scores, labels).item<double>(), (4 * each(0, 1) + 0.5 * each(1, 0)) / 3, 1e-6);
+  EXPECT_NEAR(job_loss(model, {})(scores, labels, {}).item<double>(), (each(0, 1) + each(1, 0)) / 2, 1e-6);
+  EXPECT_NEAR(job_loss(model, {0.5, 4})(scores, labels, {}).item<double>(), (4 * each(0, 1) + 0.5 * each(1, 0)) / 2,
+              1e-6);
+  const torch::Tensor by_row = torch::tensor({2.0F, 3.0F, 5.0F});
+  EXPECT_NEAR(job_loss(model, {0.5, 4})(scores, labels, by_row).item<double>(), (8 * each(0, 1) + 1.5 * each(1, 0)) / 2,
+              1e-6);
   const torch::Tensor real = torch::tensor({1.0F, 0.0F, 1.0F});
-  EXPECT_EQ(job_loss(model, {})(scores, real).item<double>(), nn::loss(model.family, scores, real).item<double>());
+  EXPECT_EQ(job_loss(model, {})(scores, real, {}).item<double>(), nn::loss(model.family, scores, real).item<double>());
+}
+
+TEST(JobLoss, HasTheGradientOfABatchWithoutPlaceholders) {
+  JobModel model;
+  model.family = nn::Family::kLinear;
+  const torch::Tensor all = torch::tensor({{0.3F}, {-1.0F}, {2.0F}, {5.0F}}, torch::requires_grad());
+  job_loss(model, {})(all, torch::tensor({1.0F, std::nanf(""), 0.5F, std::nanf("")}), {}).backward();
+  const torch::Tensor real = torch::tensor({{0.3F}, {2.0F}}, torch::requires_grad());
+  job_loss(model, {})(real, torch::tensor({1.0F, 0.5F}), {}).backward();
+  const torch::Tensor gradient = all.grad();
+  EXPECT_EQ(gradient[0].item<float>(), real.grad()[0].item<float>());
+  EXPECT_EQ(gradient[1].item<float>(), 0);
+  EXPECT_EQ(gradient[2].item<float>(), real.grad()[1].item<float>());
+  EXPECT_EQ(gradient[3].item<float>(), 0);
+}
+
+TEST(JobLoss, OfPlaceholdersAloneIsNothing) {
+  JobModel model;
+  model.family = nn::Family::kLogistic;
+  const torch::Tensor scores = torch::tensor({{0.3F}, {-1.0F}}, torch::requires_grad());
+  const torch::Tensor loss = job_loss(model, {})(scores, torch::tensor({std::nanf(""), std::nanf("")}), {});
+  loss.backward();
+  EXPECT_EQ(loss.item<double>(), 0);
+  EXPECT_EQ(scores.grad().abs().sum().item<double>(), 0);
 }
 
 }  // namespace

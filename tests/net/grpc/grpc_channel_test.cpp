@@ -4,9 +4,11 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "blindfl/base/error.h"
+#include "blindfl/net/grpc/link_words.h"
 #include "testing/fault_proxy.h"
 #include "testing/links.h"
 #include "testing/thrown.h"
@@ -34,6 +36,39 @@ Bytes pattern(std::size_t size, unsigned seed) {
 
 std::string at(int port) {
   return "127.0.0.1:" + std::to_string(port);
+}
+
+/// What a party is told while it waits for the link.
+class Notices {
+ public:
+  [[nodiscard]] std::function<void(const LinkNotice&)> hear() {
+    return [this](const LinkNotice& notice) {
+      const std::lock_guard lock(mutex_);
+      all_.push_back(notice.words);
+      details_ += notice.detail;
+    };
+  }
+  [[nodiscard]] std::vector<std::string> all() const {
+    const std::lock_guard lock(mutex_);
+    return all_;
+  }
+  [[nodiscard]] std::string details() const {
+    const std::lock_guard lock(mutex_);
+    return details_;
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::string> all_;
+  std::string details_;
+};
+
+/// No word that only gRPC, its libraries or the system say.
+void expect_our_words(const std::string& text) {
+  for (const std::string_view raw : {"Connection refused", "DNS", "errno", "grpc", "gRPC", "ipv4", "Socket", "syscall",
+                                     "{", "status", "UNAVAILABLE", "failed to connect"}) {
+    EXPECT_THAT(text, ::testing::Not(HasSubstr(std::string(raw))));
+  }
 }
 
 void expect_works(Channel& a, Channel& b) {
@@ -99,9 +134,87 @@ TEST(GrpcChannel, SaysThatNobodyListens) {
   options.patience = milliseconds(700);
   GrpcChannel dialer(options);
   const auto begin = Clock::now();
-  EXPECT_THAT(message_of<TransportError>([&] { dialer.wait_for_peer(); }), HasSubstr("Connection refused"));
+  const std::string why = message_of<TransportError>([&] { dialer.wait_for_peer(); });
+  EXPECT_THAT(why, HasSubstr("nobody listens there: is the peer running, and is the port right?"));
+  expect_our_words(why);
   EXPECT_LT(Clock::now() - begin, seconds(5));
   EXPECT_THROW((void)dialer.receive(kMessage), TransportError);
+}
+
+TEST(GrpcChannel, SaysAtOnceAndAgainThatNobodyListens) {
+  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+  GrpcOptions options = tls_options(Role::kDial, at(port));
+  options.patience = milliseconds(2500);
+  options.notice_every = milliseconds(700);
+  Notices notices;
+  options.on_notice = notices.hear();
+  GrpcChannel dialer(options);
+  EXPECT_THROW(dialer.wait_for_peer(), TransportError);
+  const std::vector<std::string> all = notices.all();
+  ASSERT_GE(all.size(), 3U) << "at once, and every 0.7 s of 2.5";
+  EXPECT_LE(all.size(), 5U);
+  for (const std::string& notice : all) {
+    EXPECT_THAT(notice, HasSubstr("no link to the peer at " + at(port) + " yet: nobody listens there"));
+    expect_our_words(notice);
+  }
+  EXPECT_THAT(notices.details(), HasSubstr("gRPC status 14")) << "for whoever debugs";
+}
+
+TEST(GrpcChannel, SaysAtOnceThatThereIsNoSuchHost) {
+  GrpcOptions options = tls_options(Role::kDial, "no-such-host.invalid:7443");
+  options.patience = seconds(8);
+  Notices notices;
+  options.on_notice = [&, hear = notices.hear()](const LinkNotice& notice) {
+    hear(notice);
+    throw TransportError("heard");
+  };
+  GrpcChannel dialer(options);
+  const auto begin = Clock::now();
+  EXPECT_EQ(message_of<TransportError>([&] { dialer.wait_for_peer(); }), "heard");
+  EXPECT_LT(Clock::now() - begin, seconds(7));
+  ASSERT_EQ(notices.all().size(), 1U);
+  EXPECT_THAT(notices.all()[0], HasSubstr("there is no such host name"));
+  expect_our_words(notices.all()[0]);
+}
+
+TEST(GrpcChannel, SaysThatTheLinkIsThereOnlyToWhoWasToldThatItWasNot) {
+  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+  GrpcOptions options = tls_options(Role::kDial, at(port));
+  Notices notices;
+  options.on_notice = notices.hear();
+  GrpcChannel dialer(options);
+  auto received = std::async(std::launch::async, [&] { return dialer.receive(kMessage); });
+  std::this_thread::sleep_for(milliseconds(500));
+  GrpcOptions listening = tls_options(Role::kListen, at(port));
+  Notices of_listener;
+  listening.on_notice = of_listener.hear();
+  GrpcChannel listener(listening);
+  listener.wait_for_peer();
+  std::this_thread::sleep_for(milliseconds(300));
+  listener.send(kMessage, kPayload);
+  EXPECT_EQ(received.get(), kPayload);
+  const std::vector<std::string> all = notices.all();
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_THAT(all[0], HasSubstr("nobody listens there"));
+  EXPECT_EQ(all[1], "the link to the peer is there");
+  EXPECT_THAT(of_listener.all(), ::testing::IsEmpty());
+}
+
+TEST(LinkWords, AreOursWhateverGrpcSays) {
+  for (const bool worked : {false, true}) {
+    for (const std::string raw :
+         {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to remote "
+          "host: Connection refused",
+          "DNS resolution failed for x: C-ares status is not ARES_SUCCESS qtype=A name=x: Domain name not found",
+          "No route to host", "Socket closed", "recvmsg:Connection reset by peer", "wrong version number",
+          "keepalive watchdog timeout", "Deadline Exceeded", "something of a newer release {grpc_status:14}", ""}) {
+      const std::string words = link_words(raw, worked);
+      EXPECT_FALSE(words.empty());
+      expect_our_words(words);
+    }
+  }
+  EXPECT_THAT(link_words("Socket closed", false), HasSubstr("does the peer have this party's certificate"));
+  EXPECT_EQ(link_words("Socket closed", true), "the connection broke");
 }
 
 TEST(GrpcChannel, SaysThatNobodyCalled) {
@@ -125,6 +238,53 @@ TEST(GrpcChannel, RefusesAListenerWithAnotherCertificateAtOnceAndSaysSo) {
   const auto begin = Clock::now();
   EXPECT_THAT(message_of<TransportError>([&] { dialer.wait_for_peer(); }), HasSubstr("is not the expected one"));
   EXPECT_LT(Clock::now() - begin, seconds(5)) << "waiting would not help";
+}
+
+TEST(GrpcChannel, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
+  GrpcOptions listening = tls_options(Role::kListen, "127.0.0.1:0");
+  listening.patience = seconds(4);
+  Notices notices;
+  listening.on_notice = notices.hear();
+  GrpcChannel listener(listening);
+  auto waiting =
+      std::async(std::launch::async, [&] { return message_of<TransportError>([&] { listener.wait_for_peer(); }); });
+  GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
+  const std::string expected = fingerprint(options.tls->identity.certificate);
+  {
+    GrpcOptions other = options;
+    other.tls->peer_certificate = generate_identity("other", 30).certificate;
+    EXPECT_THROW(GrpcChannel(other).wait_for_peer(), TransportError);
+    std::this_thread::sleep_for(milliseconds(1900));
+    ASSERT_EQ(notices.all().size(), 1U);
+    EXPECT_THAT(notices.all()[0], HasSubstr("hung up before its first word: does it have this party's certificate, "
+                                            "whose fingerprint is " +
+                                            fingerprint(listening.tls->identity.certificate)));
+  }
+  options.tls->identity = generate_identity("stranger", 30);
+  options.patience = milliseconds(500);
+  EXPECT_THROW(GrpcChannel(options).wait_for_peer(), TransportError);
+  EXPECT_THAT(waiting.get(), HasSubstr("is not the expected one"));
+  ASSERT_EQ(notices.all().size(), 2U) << "again only while it goes on";
+  EXPECT_THAT(notices.all()[1],
+              ::testing::AllOf(HasSubstr("someone called and was refused"),
+                               HasSubstr(fingerprint(options.tls->identity.certificate)), HasSubstr(expected)));
+}
+
+TEST(GrpcChannel, EndsWithAPeerThatIsThereAndSaysNothing) {
+  GrpcOptions listening = tls_options(Role::kListen, "127.0.0.1:0");
+  listening.silence = milliseconds(800);
+  GrpcChannel listener(listening);
+  GrpcChannel dialer(tls_options(Role::kDial, at(listener.port())));
+  dialer.send(kMessage, kPayload);
+  EXPECT_EQ(listener.receive(kMessage), kPayload);
+  std::this_thread::sleep_for(milliseconds(1200));  // nobody waits: that is no silence
+  dialer.send(kMessage, kPayload);
+  EXPECT_EQ(listener.receive(kMessage), kPayload);
+  const auto begin = Clock::now();
+  EXPECT_THAT(message_of<TransportError>([&] { (void)listener.receive(kMessage); }),
+              HasSubstr("the peer answers, but has sent nothing for 800 ms while this side waited for it"));
+  EXPECT_GE(Clock::now() - begin, milliseconds(750));
+  EXPECT_LT(Clock::now() - begin, seconds(5));
 }
 
 TEST(GrpcChannel, RefusesAStrangerAndStillServesItsPeer) {

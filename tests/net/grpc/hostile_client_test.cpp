@@ -103,8 +103,9 @@ class RoguePeer {
     const GrpcOptions options = tls_options(Role::kDial, "");
     grpc::ChannelArguments arguments;
     arguments.SetMaxSendMessageSize(-1);
-    stub_ = std::make_unique<grpc::GenericStub>(grpc::CreateCustomChannel(
-        "127.0.0.1:" + std::to_string(port), dialer_credentials(options.tls, std::make_shared<Refusals>()), arguments));
+    stub_ = std::make_unique<grpc::GenericStub>(
+        grpc::CreateCustomChannel("127.0.0.1:" + std::to_string(port),
+                                  dialer_credentials(options.tls, std::make_shared<Handshakes>()), arguments));
     rpc_ = stub_->PrepareCall(&context_, "/blindfl.Link/Connect", &queue_);
     rpc_->StartCall(this);
     EXPECT_TRUE(next());

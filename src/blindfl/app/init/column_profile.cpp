@@ -23,7 +23,7 @@ bool is_missing(std::string_view cell) {
 }  // namespace
 
 const std::vector<std::string>& unusual_missing_marks() {
-  static const std::vector<std::string> marks = {"N/A", "n/a", "na", "nan", "NULL", "None", "none", "-", ".", "#N/A"};
+  static const std::vector<std::string> marks = {"n/a", "na", "none", "-", ".", "#N/A"};
   return marks;
 }
 
@@ -34,10 +34,12 @@ void ColumnProfile::add(std::string_view cell) {
     return;
   }
   distinct_.insert(hash_of(cell));
-  if (const auto [parsed, value] = data::parse_real(cell); parsed == data::Parsed::kFine) {
+  const auto [parsed, value] = data::parse_real(cell);
+  if (parsed == data::Parsed::kFine) {
     add_number(value);
     return;
   }
+  if (parsed == data::Parsed::kOutOfRange) ++not_finite_;
   const auto& marks = unusual_missing_marks();
   if (const auto mark = std::ranges::find(marks, cell); mark != marks.end()) {
     ++marked_;

@@ -30,9 +30,15 @@ class ColumnProfile {
   /// All cells say something, and something different.
   [[nodiscard]] bool is_unique() const { return cells_ > 1 && missing_ == 0 && distinct() == cells_; }
 
-  /// There are numbers, and all that says something is one.
-  [[nodiscard]] bool is_numeric() const { return numbers_ > 0 && numbers_ + marked_ + missing_ == cells_; }
-  [[nodiscard]] bool is_whole() const { return is_numeric() && whole_; }
+  /// There are numbers, and all that says something is one, finite or not.
+  [[nodiscard]] bool is_numeric() const {
+    return numbers_ > 0 && numbers_ + marked_ + missing_ + not_finite_ == cells_;
+  }
+  /// Infinite ones, and those beyond what a double holds.
+  [[nodiscard]] std::size_t not_finite() const { return not_finite_; }
+  /// Whole numbers or texts that are different in every row: they name rows, and describe nothing.
+  [[nodiscard]] bool names_rows() const { return is_unique() && (!is_numeric() || is_whole()); }
+  [[nodiscard]] bool is_whole() const { return is_numeric() && whole_ && not_finite_ == 0; }
   /// 0 and 1, and nothing else.
   [[nodiscard]] bool is_binary() const { return is_whole() && least_ >= 0 && largest_ <= 1; }
   /// Whole numbers that go up by one from row to row.
@@ -64,6 +70,7 @@ class ColumnProfile {
   std::size_t missing_ = 0;
   std::size_t marked_ = 0;
   std::size_t numbers_ = 0;
+  std::size_t not_finite_ = 0;
   std::unordered_set<std::size_t> distinct_{};  ///< hashes: what was in the cells need not be kept
   std::vector<bool> marks_{};
   std::array<Pieces, kSeparators.size()> pieces_{};

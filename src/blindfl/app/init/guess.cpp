@@ -51,11 +51,11 @@ bool is_one_of(std::string_view name, std::span<const std::string_view> known) {
   return std::ranges::find(known, lower(name)) != known.end();
 }
 
-constexpr std::array<std::string_view, 9> kIdWords = {"id", "uid", "uuid", "guid", "ids", "key", "userid", "ssn", "pk"};
-constexpr std::array<std::string_view, 6> kPlainLabels = {"label", "labels", "target", "y", "class", "outcome"};
-constexpr std::array<std::string_view, 18> kLabels = {
-    "label",    "labels", "target",  "y",       "class", "outcome",  "income",    "response", "churn",
-    "survived", "click",  "clicked", "default", "fraud", "is_fraud", "diagnosis", "price",    "rating"};
+constexpr std::array<std::string_view, 13> kIdWords = {"id",  "uid", "uuid", "guid", "ids",   "key",  "userid",
+                                                       "ssn", "pk",  "idx",  "sid",  "index", "rowid"};
+constexpr std::array<std::string_view, 19> kLabels = {
+    "label", "labels",  "target",  "y",         "class", "outcome",  "income",    "response", "churn", "survived",
+    "click", "clicked", "default", "defaulted", "fraud", "is_fraud", "diagnosis", "price",    "rating"};
 constexpr std::array<std::string_view, 10> kCodeWords = {"code", "type",     "category", "cat",   "group",
                                                          "zip",  "postcode", "region",   "class", "id"};
 constexpr std::array<std::string_view, 8> kCountWords = {"count",  "counts", "claims", "visits",
@@ -69,7 +69,11 @@ std::string words(const Parts&... parts) {
 }
 
 std::string missing_words(const ColumnProfile& profile) {
-  return profile.missing() == 0 ? std::string() : words(", ", profile.missing(), " missing");
+  std::string text = profile.missing() == 0 ? std::string() : words(", ", profile.missing(), " missing");
+  if (profile.is_numeric() && profile.not_finite() > 0) {
+    text += words(", ", profile.not_finite(), " NOT FINITE: `train` will refuse them");
+  }
+  return text;
 }
 
 ColumnGuess ignored(job::Column column, std::string why) {
@@ -96,7 +100,6 @@ ColumnGuess several(job::Column column, const ColumnProfile& profile) {
 
 ColumnGuess number(job::Column column, const ColumnProfile& profile) {
   column.kind = ColumnKind::kNumeric;
-  if (profile.missing() > 0) column.missing = job::MissingValue::kMean;
   if (profile.is_binary()) return {std::move(column), words("0 and 1", missing_words(profile))};
   if (profile.least() >= 0 && profile.skewness() > kHeavySkew) {
     column.transform = job::Transform::kLog;
@@ -113,17 +116,16 @@ double power_above(double x) {
 
 }  // namespace
 
-ColumnGuess guess_column(const ColumnProfile& profile, bool is_a) {
+ColumnGuess guess_column(const ColumnProfile& profile) {
   job::Column column;
   column.name = profile.name();
   const std::size_t present = profile.cells() - profile.missing();
   if (present == 0) return ignored(std::move(column), "says nothing");
   if (profile.distinct() <= 1 && profile.missing() == 0) return ignored(std::move(column), "the same in all rows");
-  if (is_a && is_one_of(profile.name(), kPlainLabels)) {
-    return ignored(std::move(column), "called like a label, and A has none");
+  if (profile.names_rows()) {
+    return ignored(std::move(column), profile.is_counter() ? "counts the rows" : "different in every row, as ids are");
   }
   if (profile.is_numeric()) {
-    if (profile.is_counter()) return ignored(std::move(column), "counts the rows");
     const bool is_code = profile.is_whole() && !profile.is_binary() && profile.distinct() <= kFewCodes &&
                          has_word(profile.name(), kCodeWords);
     if (is_code) return category(std::move(column), profile, words("codes, ", profile.distinct(), " distinct"));
@@ -136,25 +138,30 @@ ColumnGuess guess_column(const ColumnProfile& profile, bool is_a) {
   return category(std::move(column), profile, words("text, ", profile.distinct(), " distinct", missing_words(profile)));
 }
 
-std::optional<std::string> guess_id(const Sample& sample) {
-  const auto can_be_id = [](const ColumnProfile& p) { return p.is_unique() && (!p.is_numeric() || p.is_whole()); };
+Candidates id_candidates(const Sample& sample) {
+  Candidates candidates;
   for (const ColumnProfile& profile : sample.columns) {
-    if (can_be_id(profile) && has_word(profile.name(), kIdWords)) return profile.name();
+    if (profile.names_rows() && profile.separator() == 0) candidates.names.push_back(profile.name());
   }
-  if (sample.columns.size() < 2) return std::nullopt;
+  if (candidates.names.size() != 1) return candidates;
+  const std::string& only = candidates.names.front();
   const ColumnProfile& first = sample.columns.front();
-  const bool is_text = can_be_id(first) && !first.is_numeric() && first.separator() == 0;
-  return is_text ? std::optional(first.name()) : std::nullopt;
+  const bool leads = sample.columns.size() > 1 && first.name() == only && !first.is_numeric();
+  if (has_word(only, kIdWords) || leads) candidates.sure = only;
+  return candidates;
 }
 
-std::optional<std::string> guess_label(const Sample& sample, const std::optional<std::string>& id) {
-  for (const std::span<const std::string_view> names :
-       {std::span<const std::string_view>(kPlainLabels), std::span<const std::string_view>(kLabels)}) {
-    for (const ColumnProfile& profile : sample.columns) {
-      if (profile.name() != id && profile.missing() == 0 && is_one_of(profile.name(), names)) return profile.name();
-    }
+Candidates label_candidates(const Sample& sample, const std::optional<std::string>& id) {
+  Candidates candidates;
+  for (const ColumnProfile& profile : sample.columns) {
+    if (profile.name() != id && is_called_like_a_label(profile.name())) candidates.names.push_back(profile.name());
   }
-  return std::nullopt;
+  if (candidates.names.size() == 1) candidates.sure = candidates.names.front();
+  return candidates;
+}
+
+bool is_called_like_a_label(std::string_view name) {
+  return is_one_of(name, kLabels);
 }
 
 ModelGuess guess_model(const ColumnProfile& labels, bool has_categories) {
@@ -191,21 +198,17 @@ job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess
   }
   bool binary = true;
   double most_equal = 1;  // a cell of several categories may say one of them again
-  double largest = encoding.largest;
   for (const ColumnGuess& guess : columns) {
     const job::Column& column = guess.column;
     if (column.kind == ColumnKind::kIgnore) continue;
     if (column.kind == ColumnKind::kMulti) most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
     const ColumnProfile* profile = sample.find(column.name);
-    // Standardised ones have an end of their own; a missing one becomes a mean, which is no binary number.
-    binary = binary && column.transform == job::Transform::kNone && column.missing == job::MissingValue::kError;
-    if (column.transform == job::Transform::kLog && profile != nullptr) {
-      largest = std::max(largest, power_above(1.25 * std::log1p(profile->largest())));
-      encoding.clip = true;
-    }
+    // A missing number becomes a mean, which is no binary one.
+    const bool fills = column.kind == ColumnKind::kNumeric && profile != nullptr && profile->missing() > 0;
+    binary = binary && column.transform == job::Transform::kNone && !fills;
   }
   if (binary) return {.scale = 0, .largest = most_equal, .clip = false};
-  encoding.largest = std::max(largest, most_equal);
+  encoding.largest = std::max(encoding.largest, most_equal);
   return encoding;
 }
 

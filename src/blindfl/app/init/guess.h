@@ -18,14 +18,24 @@ struct ColumnGuess {
   std::string why;
 };
 
-/// What a column seems to be that is neither id nor label. `is_a`: at A, what is called like a label is left out.
-[[nodiscard]] ColumnGuess guess_column(const ColumnProfile& profile, bool is_a);
+/// What a column seems to be that is neither id nor label. Never a feature if it names rows.
+[[nodiscard]] ColumnGuess guess_column(const ColumnProfile& profile);
 
-/// The column that names the people; none if no column looks so.
-[[nodiscard]] std::optional<std::string> guess_id(const Sample& sample);
+/// Columns that somebody could mean, in the file's order, and the one that needs no question.
+struct Candidates {
+  std::vector<std::string> names{};
+  std::optional<std::string> sure{};
+};
 
-/// The column to predict; none if no column is called like one.
-[[nodiscard]] std::optional<std::string> guess_label(const Sample& sample, const std::optional<std::string>& id);
+/// Columns that may name the people: whole numbers or texts, different in every row. Sure is the only one, and called
+/// like an id or the first column and a text.
+[[nodiscard]] Candidates id_candidates(const Sample& sample);
+
+/// Columns that are called like what is predicted. Sure is the only one.
+[[nodiscard]] Candidates label_candidates(const Sample& sample, const std::optional<std::string>& id);
+
+/// `label`, `target`, `y`, `default` and the like.
+[[nodiscard]] bool is_called_like_a_label(std::string_view name);
 
 /// A model, and why.
 struct ModelGuess {
@@ -38,6 +48,7 @@ struct ModelGuess {
 [[nodiscard]] ModelGuess guess_model(const ColumnProfile& labels, bool has_categories);
 
 /// Of derivatives, where labels are numbers: a power of two with room for what they are; the default if that is enough.
+/// It tells of the labels: whoever publishes it says so.
 [[nodiscard]] double largest_derivative(job::ModelKind kind, const ColumnProfile& labels);
 
 /// How the numeric features of a party become integers.

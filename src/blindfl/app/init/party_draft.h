@@ -22,6 +22,7 @@ struct PartyDraft {
   Sample sample{};
   std::optional<std::string> id{};
   std::optional<std::string> label{};
+  std::optional<std::string> weight{};
   std::vector<ColumnGuess> columns{};
 
   [[nodiscard]] bool is_a() const { return party == job::PartyName::kA; }
@@ -30,8 +31,10 @@ struct PartyDraft {
   [[nodiscard]] bool has_categories() const;
 };
 
-/// Looks at a party's data, and asks what it cannot see. Options: --id, --label, --kind, --delimiter, --no-header.
-/// Throws UsageError, naming the flag, for what is missing or names no column; DataError if the file is unusable.
+/// Looks at a party's data, and asks what it cannot see. Options: --id, --label, --weight, --kind, --format,
+/// --delimiter, --no-header.
+/// Throws UsageError, naming the flag and the candidates, for what is missing or names no column; DataError if the file
+/// is unusable.
 [[nodiscard]] PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
                                      const std::optional<std::filesystem::path>& test, const Arguments& arguments,
                                      Questions& questions);

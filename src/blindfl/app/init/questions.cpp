@@ -3,15 +3,35 @@
 #include <istream>
 #include <ostream>
 
-#include "blindfl/app/command.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::app::init {
 
-std::string Questions::ask(std::string_view flag, std::string_view question, const std::optional<std::string>& guess) {
+std::string Questions::ask(std::string_view flag, std::string_view question, const std::optional<std::string>& guess,
+                           const Check& check) {
   require<UsageError>(in_ != nullptr || guess.has_value(), "--", flag, " is missing: ", question);
-  if (in_ == nullptr) return *guess;
+  while (true) {
+    std::string answer = in_ == nullptr ? *guess : ask_once(flag, question, guess);
+    try {
+      if (check) check(answer);
+      return answer;
+    } catch (const UsageError& error) {
+      if (in_ == nullptr) throw;
+      out_ << error.what() << '\n';
+    }
+  }
+}
+
+std::string Questions::said_or_asked(const Arguments& arguments, std::string_view flag, std::string_view question,
+                                     const std::optional<std::string>& guess, const Check& check) {
+  if (!arguments.has(flag)) return ask(flag, question, guess, check);
+  if (check) check(arguments.text(flag));
+  return arguments.text(flag);
+}
+
+std::string Questions::ask_once(std::string_view flag, std::string_view question,
+                                const std::optional<std::string>& guess) {
   while (true) {
     out_ << question << (guess ? " [" + printable(*guess) + "]" : std::string()) << ": " << std::flush;
     std::string line;

@@ -42,10 +42,16 @@ std::string_view take_word(std::string_view& line) {
 
 /// `label index:value ...`, each in turn to `entry`. False if a line reads otherwise.
 template <class OnEntry>
-bool read_sparse_line(std::string_view line, std::string_view& label, OnEntry&& entry) {
+bool read_sparse_line(std::string_view line, bool optional_label, std::string_view& label, OnEntry&& entry) {
   line = line.substr(0, line.find('#'));
-  label = take_word(line);
-  if (data::parse_real(label).first != Parsed::kFine) return false;
+  std::string_view after = line;
+  label = take_word(after);
+  if (optional_label && label.find(':') != std::string_view::npos) {
+    label = {};
+  } else {
+    if (data::parse_real(label).first != Parsed::kFine) return false;
+    line = after;
+  }
   for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
     const std::size_t colon = word.find(':');
     if (colon == std::string_view::npos) return false;
@@ -57,12 +63,12 @@ bool read_sparse_line(std::string_view line, std::string_view& label, OnEntry&& 
   return true;
 }
 
-bool is_sparse(const std::vector<std::string>& lines) {
+bool is_sparse(const std::vector<std::string>& lines, bool optional_labels) {
   std::size_t entries = 0;
   std::string_view label;
   for (const std::string& line : lines) {
     if (line.starts_with('#')) continue;
-    if (!read_sparse_line(line, label, [&](std::uint32_t, double) { ++entries; })) return false;
+    if (!read_sparse_line(line, optional_labels, label, [&](std::uint32_t, double) { ++entries; })) return false;
   }
   return entries > 0;
 }
@@ -126,7 +132,7 @@ void read_columns(Sample& sample, char delimiter, std::size_t most_rows) {
   require<DataError>(sample.rows > 0, sample.path.string(), ": has no rows");
 }
 
-void read_sparse(Sample& sample, std::size_t most_rows) {
+void read_sparse(Sample& sample, std::size_t most_rows, bool optional_labels) {
   SparseProfile& sparse = sample.sparse.emplace();
   data::LineReader reader(sample.path);
   sample.whole = true;
@@ -140,7 +146,7 @@ void read_sparse(Sample& sample, std::size_t most_rows) {
     ++sample.rows;
     std::string_view label;
     std::size_t entries = 0;
-    const bool fine = read_sparse_line(line, label, [&](std::uint32_t index, double value) {
+    const bool fine = read_sparse_line(line, optional_labels, label, [&](std::uint32_t index, double value) {
       sparse.highest_index = std::max<std::size_t>(sparse.highest_index, index);
       sparse.from_zero = sparse.from_zero || index == 0;
       sparse.binary = sparse.binary && (value == 0 || value == 1);
@@ -148,7 +154,7 @@ void read_sparse(Sample& sample, std::size_t most_rows) {
       if (value != 0) ++entries;
     });
     require<DataError>(fine, sample.path.string(), ": line ", reader.number(),
-                       ": is not `label index:value ...`, as the lines before it are");
+                       ": is not `label index:value ...`, as lines of LIBSVM files are");
     sparse.most_per_row = std::max(sparse.most_per_row, entries);
     sparse.labels.add(label);
   }
@@ -165,9 +171,11 @@ Sample look_at(const std::filesystem::path& path, const SampleOptions& options) 
   const std::vector<std::string> lines = first_lines(path);
   Sample sample;
   sample.path = path;
-  if (!options.delimiter && !options.header && is_sparse(lines)) {
+  const bool looks_sparse = options.format == job::FileFormat::kAuto && !options.delimiter && !options.header &&
+                            is_sparse(lines, options.optional_labels);
+  if (options.format == job::FileFormat::kLibsvm || looks_sparse) {
     sample.format = job::FileFormat::kLibsvm;
-    read_sparse(sample, options.rows);
+    read_sparse(sample, options.rows, options.optional_labels);
     return sample;
   }
   char delimiter = 0;

@@ -41,6 +41,8 @@ struct SampleOptions {
   std::size_t rows = 10000;
   std::optional<std::string> delimiter{};  ///< as job files write it
   std::optional<bool> header{};
+  job::FileFormat format = job::FileFormat::kAuto;
+  bool optional_labels = false;  ///< lines of a LIBSVM file may do without: A's
 };
 
 /// Looks at the first rows of a CSV, TSV or LIBSVM file, plain or compressed. Memory holds one row and what is counted.

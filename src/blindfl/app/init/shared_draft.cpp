@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "blindfl/app/init/one_hot_hint.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::init {
@@ -65,27 +66,61 @@ std::optional<std::size_t> choose_classes(ModelKind kind, const ColumnProfile* l
     return kind == ModelKind::kMlr || distinct > 2 ? std::optional(distinct) : std::nullopt;
   }
   if (kind != ModelKind::kMlr) return std::nullopt;
-  const std::string answer = questions.ask("classes", "How many classes there are, which B knows", std::nullopt);
-  require<UsageError>(answer.size() <= 5 && std::ranges::all_of(answer, [](char c) { return c >= '0' && c <= '9'; }) &&
-                          std::stoll(answer) >= 2 && std::stoll(answer) <= kMostClasses,
-                      "--classes needs a whole number from 2 to ", kMostClasses, ", not '", answer, "'");
-  return static_cast<std::size_t>(std::stoll(answer));
+  const auto check = [](const std::string& answer) {
+    const bool is_number =
+        answer.size() <= 5 && std::ranges::all_of(answer, [](char c) { return c >= '0' && c <= '9'; });
+    require<UsageError>(is_number && std::stoll(answer) >= 2 && std::stoll(answer) <= kMostClasses,
+                        "--classes needs a whole number from 2 to ", kMostClasses, ", not '", answer, "'");
+  };
+  return std::stoull(questions.ask("classes", "How many classes there are, which B knows", std::nullopt, check));
 }
 
+/// That rows are in the same order is never guessed: if they are not, a model of nonsense comes out.
 AlignmentMode choose_alignment(std::span<const PartyDraft> drafts, const Arguments& arguments, Questions& questions) {
   const bool has_ids = std::ranges::all_of(drafts, [](const PartyDraft& draft) { return draft.id.has_value(); });
-  const auto guess = has_ids ? AlignmentMode::kIntersection : AlignmentMode::kAligned;
-  const std::string answer =
-      arguments.has("align")
-          ? arguments.text("align")
-          : questions.ask("align", "Which rows belong together: aligned, intersection, only_b or union",
-                          job::Value<AlignmentMode>::write(guess));
-  const auto mode = parse_choice<AlignmentMode>(answer, "align");
-  require<UsageError>(
-      mode == AlignmentMode::kAligned || has_ids, "--align ", answer,
-      " needs a column with ids; say --id, or --align aligned if the rows of both files are in the same "
-      "order");
-  return mode;
+  const auto check = [&](const std::string& answer) {
+    const auto mode = parse_choice<AlignmentMode>(answer, "align");
+    require<UsageError>(
+        mode == AlignmentMode::kAligned || has_ids, "--align ", answer,
+        " needs a column with ids; say --id, or --align aligned if the rows of both files are in the same "
+        "order");
+  };
+  std::optional<std::string> guess;
+  if (has_ids) guess = job::Value<AlignmentMode>::write(AlignmentMode::kIntersection);
+  const std::string_view question =
+      has_ids ? "Which rows belong together: aligned, intersection, only_b or union"
+              : "Which rows belong together: there is no id, so write aligned if row i of both files is about the same "
+                "person; if it is not, the model is nonsense";
+  return parse_choice<AlignmentMode>(questions.said_or_asked(arguments, "align", question, guess, check), "align");
+}
+
+/// What follows from the labels and A will see. Each is said, on the screen and in the file.
+void take_from_labels(SharedDraft& draft, const ColumnProfile& labels, const Arguments& arguments, std::ostream& out) {
+  job::Shared& shared = draft.shared;
+  if (shared.model.classes && !arguments.has("classes")) {
+    draft.remarks["shared.model.classes"] = "Counted in B's labels by `blindfl init`: A learns it.";
+    out << "shared.model.classes is " << *shared.model.classes << ", counted in the labels: A learns it.\n";
+  }
+  double& largest = shared.training.derivative.largest;
+  const double needed = largest_derivative(shared.model.kind, labels);
+  if (needed <= largest) return;
+  largest = needed;
+  draft.remarks["shared.training.derivative.largest"] =
+      "Follows from the largest of B's labels (`blindfl init`): A learns how large they are, to a power of two. Any "
+      "larger "
+      "number hides that, and costs speed; labels divided by a constant need no such bound.";
+  out << "shared.training.derivative.largest is " << needed
+      << ", which follows from the largest label: A learns this bound. A larger one tells less; labels divided by a "
+         "constant train better, and need none.\n";
+}
+
+void check_address(const std::string& address, std::string_view flag) {
+  const std::size_t colon = address.rfind(':');
+  const std::string_view port =
+      colon == std::string::npos ? std::string_view() : std::string_view(address).substr(colon + 1);
+  const bool fine = colon > 0 && !port.empty() && port.size() <= 5 &&
+                    std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
+  require<UsageError>(fine, "--", flag, " must be HOST:PORT, as in 10.0.0.5:7000, not '", address, "'");
 }
 
 void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> drafts, const Arguments& arguments) {
@@ -102,67 +137,61 @@ void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> 
 
 }  // namespace
 
-job::Shared draft_shared(std::span<const PartyDraft> drafts, const Arguments& arguments, Questions& questions,
+SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& arguments, Questions& questions,
                          std::ostream& out) {
+  SharedDraft draft;
+  job::Shared& shared = draft.shared;
+  const ColumnProfile* labels = labels_of(drafts);
   if (arguments.has("shared-from")) {
-    job::Shared shared = job::load_shared(arguments.text("shared-from"));
+    shared = job::load_shared(arguments.text("shared-from"));
     check_peers_section(shared, drafts, arguments);
-    return shared;
+    return draft;
   }
-  job::Shared shared;
   const ModelGuess guess = model_for(drafts);
   const std::string guessed = job::Value<ModelKind>::write(guess.kind);
-  const std::string answer = arguments.has("model")
-                                 ? arguments.text("model")
-                                 : questions.ask("model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed);
+  const auto check = [&](const std::string& answer) {
+    const auto kind = parse_choice<ModelKind>(answer, "model");
+    if (labels != nullptr) check_labels(kind, *labels);
+  };
+  const std::string answer =
+      questions.said_or_asked(arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed, check);
   shared.model.kind = parse_choice<ModelKind>(answer, "model");
   if (!arguments.has("model")) out << "model " << answer << (answer == guessed ? ": " + guess.why : "") << '\n';
-  const ColumnProfile* labels = labels_of(drafts);
-  if (labels != nullptr) check_labels(shared.model.kind, *labels);
   shared.model.classes = choose_classes(shared.model.kind, labels, arguments, questions);
-  if (labels != nullptr) {
-    double& largest = shared.training.derivative.largest;
-    const double needed = largest_derivative(shared.model.kind, *labels);
-    if (needed > largest) {
-      largest = needed;
-      out << "Labels are large: shared.training.derivative.largest is " << needed
-          << ". A learns this bound; labels divided by a constant train better.\n";
-    }
-  }
+  if (labels != nullptr) take_from_labels(draft, *labels, arguments, out);
+  out << one_hot_hint(drafts, shared);
   shared.alignment.mode = choose_alignment(drafts, arguments, questions);
-  return shared;
+  return draft;
 }
 
-job::Link draft_link(job::PartyName party, const std::filesystem::path& folder, const Arguments& arguments,
+LinkDraft draft_link(job::PartyName party, const std::filesystem::path& folder, const Arguments& arguments,
                      Questions& questions) {
   const bool is_a = party == job::PartyName::kA;
   require<UsageError>(!arguments.has("listen") || !arguments.has("dial"),
                       "--listen and --dial exclude each other: one party waits, and the other calls");
-  job::Link link;
-  if (arguments.has("listen")) {
-    link.listen = arguments.text("listen");
-  } else if (arguments.has("dial")) {
-    link.dial = arguments.text("dial");
-  } else if (is_a) {
-    link.dial = questions.ask("dial", "Address where the peer listens, as HOST:PORT (or give --listen)", std::nullopt);
+  LinkDraft draft;
+  job::Link& link = draft.link;
+  if (arguments.has("listen") || (!is_a && !arguments.has("dial"))) {
+    link.listen = questions.said_or_asked(arguments, "listen", "Address to wait for the peer at, as HOST:PORT",
+                                          "0.0.0.0:7000", [](const std::string& a) { check_address(a, "listen"); });
   } else {
-    link.listen = questions.ask("listen", "Address to wait for the peer at, as HOST:PORT", "0.0.0.0:7000");
+    link.dial =
+        questions.said_or_asked(arguments, "dial", "Address where the peer listens, as HOST:PORT (or give --listen)",
+                                std::nullopt, [](const std::string& a) { check_address(a, "dial"); });
   }
   link.plaintext = arguments.has("plaintext");
-  const std::string me = is_a ? "a" : "b";
-  const auto file = [&](std::string_view flag, std::string_view question, const std::string& name) {
-    require<UsageError>(!link.plaintext || !arguments.has(flag), "--plaintext uses no certificates: leave out --",
-                        flag);
-    if (link.plaintext) return std::optional<std::filesystem::path>();
-    const std::string guess = (folder / "keys" / name).string();
-    const std::string answer = arguments.has(flag) ? arguments.text(flag) : questions.ask(flag, question, guess);
-    if (answer == guess) return std::optional(std::filesystem::path("keys") / name);
-    return std::optional(seen_from(folder, answer));
+  const auto flag = [&](std::string_view name) {
+    require<UsageError>(!link.plaintext || !arguments.has(name), "--plaintext uses no certificates: leave out --",
+                        name);
+    return arguments.has(name) ? std::optional<std::filesystem::path>(arguments.text(name)) : std::nullopt;
   };
-  link.certificate = file("certificate", "This party's certificate", me + ".crt");
-  link.key = file("key", "Its private key", me + ".key");
-  link.peer = file("peer", "The peer's certificate", std::string(is_a ? "b" : "a") + ".crt");
-  return link;
+  const LinkFlags flags{.certificate = flag("certificate"), .key = flag("key"), .peer = flag("peer")};
+  if (link.plaintext) return draft;
+  draft.files = find_link_files(party, folder, flags);
+  link.certificate = seen_from(folder, draft.files->own.certificate);
+  link.key = seen_from(folder, draft.files->own.key);
+  link.peer = seen_from(folder, draft.files->peer);
+  return draft;
 }
 
 job::Link local_link(job::PartyName party) {

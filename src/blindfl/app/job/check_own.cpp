@@ -16,7 +16,7 @@ void check_files(const Job& job, const Given& given) {
         "needs a file: train to train on, test to measure with, or score to predict");
   check(data.delimiter.size() == 1 || data.delimiter == "tab", given, "private.data.delimiter",
         "must be one character, or the word tab");
-  for (const std::string_view option : {"id_column", "label_column", "columns"}) {
+  for (const std::string_view option : {"id_column", "label_column", "weight_column", "columns"}) {
     const std::string key = joined("private.data", option);
     check(data.format != FileFormat::kLibsvm || !given.has(key), given, key,
           "LIBSVM files have no columns with names; leave it out");
@@ -28,6 +28,8 @@ void check_files(const Job& job, const Given& given) {
         "private.data.format", "LIBSVM files have no ids to align rows by; set shared.alignment.mode to aligned");
   check(!data.id_column || data.id_column != data.label_column, given, "private.data.label_column",
         "is the same as private.data.id_column");
+  check(!data.weight_column || (data.weight_column != data.label_column && data.weight_column != data.id_column), given,
+        "private.data.weight_column", "is the same as private.data.id_column or label_column");
   check_encoding(data.numeric, "private.data.numeric", given);
 }
 
@@ -57,7 +59,8 @@ void check_columns(const Data& data, const Given& given) {
     check(is_new, given, key, "is about the same column as columns[", before->second, "]");
     check(column.name != data.id_column, given, key, "is about private.data.id_column, which is no feature");
     check(column.name != data.label_column, given, key, "is about private.data.label_column, which is no feature");
-    const ColumnKind kind = column.kind.value_or(data.default_kind);
+    check(column.name != data.weight_column, given, key, "is about private.data.weight_column, which is no feature");
+    const ColumnKind kind = data.kind_of(column);
     if (kind == ColumnKind::kNumeric) check_numeric_column(column, key, given);
     if (kind == ColumnKind::kCategorical || kind == ColumnKind::kMulti) check_categorical_column(column, key, given);
     for (const std::string_view option : {"separator", "most_per_row", "pooling"}) {
@@ -77,6 +80,13 @@ void check_labels(const Job& job, const Given& given) {
   const bool is_b = job.own.party == PartyName::kB;
   check(is_b || !data.label_column, given, "private.data.label_column",
         "is for B, who has the labels, and this is A; to keep a column out of the model, list it with kind: ignore");
+  check(is_b || !data.weight_column, given, "private.data.weight_column",
+        "is for B, who has the loss, and this is A; to keep a column out of the model, list it with kind: ignore");
+  check(is_b || !data.label.positive, given, "private.data.label.positive", "is for B, who has the labels");
+  check(!data.label.positive || (job.shared.model.kind != ModelKind::kMlr && is_classifier(job.shared.model.kind) &&
+                                 job.shared.model.class_count() == 2),
+        given, "private.data.label.positive",
+        "is for two classes of one score: lr, or mlp, wdl and dlrm without classes");
   check(is_b || !given.has("private.top"), given, "private.top", "is for B, who has the top layers, and this is A");
   const bool needs_label = is_b && data.format == FileFormat::kCsv && (data.train || data.test);
   check(!needs_label || data.label_column, given, "private.data.label_column",
@@ -88,13 +98,18 @@ bool suits(Metric metric, const Model& model) {
     case Metric::kLoss:
       return true;
     case Metric::kAuc:
+    case Metric::kPrAuc:
     case Metric::kKs:
+    case Metric::kLift:
     case Metric::kF1:
       return is_classifier(model.kind) && model.class_count() == 2;
     case Metric::kAccuracy:
+    case Metric::kPrecision:
+    case Metric::kRecall:
     case Metric::kLogLoss:
       return is_classifier(model.kind);
     case Metric::kRmse:
+    case Metric::kR2:
     case Metric::kMae:
       return !is_classifier(model.kind);
     case Metric::kDeviance:
@@ -108,8 +123,9 @@ void check_top(const Job& job, const Given& given) {
   const Top& top = job.own.top;
   const std::string weights = "private.top.class_weights";
   check(top.class_weights.empty() || is_classifier(model.kind), given, weights, "this model has no classes");
-  check(top.class_weights.empty() || top.class_weights.size() == model.class_count(), given, weights, "has ",
-        top.class_weights.size(), " weights for ", model.class_count(), " classes");
+  const std::size_t count = top.class_weights.weights.size();
+  check(count == 0 || count == model.class_count(), given, weights, "has ", count, " weights for ", model.class_count(),
+        " classes");
   for (const Metric metric : top.metrics) {
     check(suits(metric, model), given, "private.top.metrics", Value<Metric>::write(metric), " does not suit ",
           Value<ModelKind>::write(model.kind), model.class_count() > 2 ? " with more than two classes" : "");

@@ -10,6 +10,8 @@ namespace blindfl::app::job {
 
 namespace {
 
+constexpr double kMostKeptBack = 0.95;
+
 bool contains(const std::vector<std::string>& names, std::string_view name) {
   return std::ranges::find(names, name) != names.end();
 }
@@ -38,7 +40,8 @@ void check_schedule(const Training& training, const Given& given) {
     check(change.epoch.has_value() == by_epoch, given, key, "say epoch in all changes, or step in all of them");
     const std::size_t now = by_epoch ? change.epoch.value_or(0) : change.step.value_or(0);
     check(now > before, given, key, "must come after the change before it");
-    check(!by_epoch || now <= training.epochs, given, key, "there are only ", training.epochs, " epochs");
+    check(!by_epoch || !training.epochs || now <= *training.epochs, given, key, "there are only ",
+          training.epochs.value_or(0), " epochs");
     before = now;
   }
 }
@@ -48,6 +51,9 @@ void check_training(const Training& training, const Given& given) {
   check(training.early_stopping.patience == 0 || training.validation_share > 0, given,
         "shared.training.early_stopping.patience",
         "needs rows to measure on; set shared.training.validation_share to 0.1, for instance");
+  const double kept_back = training.validation_share + training.test_share.value_or(0);
+  check(kept_back <= kMostKeptBack, given, "shared.training.test_share", "with validation_share, makes ", kept_back,
+        " of the rows, and leaves too few to train on; take at most ", kMostKeptBack, " together");
   check_encoding(training.derivative, "shared.training.derivative", given);
 }
 

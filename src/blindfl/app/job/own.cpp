@@ -48,10 +48,20 @@ std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
 }
 
 std::span<const Name<Metric>> names_of(Metric /*metric*/) {
-  static constexpr Name<Metric> kNames[] = {
-      {"loss", Metric::kLoss},         {"auc", Metric::kAuc}, {"ks", Metric::kKs},
-      {"accuracy", Metric::kAccuracy}, {"f1", Metric::kF1},   {"log_loss", Metric::kLogLoss},
-      {"rmse", Metric::kRmse},         {"mae", Metric::kMae}, {"deviance", Metric::kDeviance}};
+  static constexpr Name<Metric> kNames[] = {{"loss", Metric::kLoss},
+                                            {"auc", Metric::kAuc},
+                                            {"pr_auc", Metric::kPrAuc},
+                                            {"ks", Metric::kKs},
+                                            {"lift", Metric::kLift},
+                                            {"accuracy", Metric::kAccuracy},
+                                            {"precision", Metric::kPrecision},
+                                            {"recall", Metric::kRecall},
+                                            {"f1", Metric::kF1},
+                                            {"log_loss", Metric::kLogLoss},
+                                            {"rmse", Metric::kRmse},
+                                            {"r2", Metric::kR2},
+                                            {"mae", Metric::kMae},
+                                            {"deviance", Metric::kDeviance}};
   return kNames;
 }
 
@@ -59,6 +69,22 @@ std::span<const Name<LogLevel>> names_of(LogLevel /*level*/) {
   static constexpr Name<LogLevel> kNames[] = {
       {"quiet", LogLevel::kQuiet}, {"info", LogLevel::kInfo}, {"debug", LogLevel::kDebug}};
   return kNames;
+}
+
+TypeWords Value<ClassWeights>::type(const Rule& rule) {
+  TypeWords words = Value<std::vector<double>>::type(rule);
+  words.one += ", or balanced";
+  return words;
+}
+
+ClassWeights Value<ClassWeights>::read(const YamlNode& node, const Where& where) {
+  if (node.kind == YamlNode::Kind::kScalar && node.text == "balanced") return {.balanced = true};
+  if (node.kind != YamlNode::Kind::kList) where.refuse(node, type(where.rule));
+  return {.weights = Value<std::vector<double>>::read(node, where)};
+}
+
+std::string Value<ClassWeights>::write(const ClassWeights& value) {
+  return value.balanced ? "balanced" : Value<std::vector<double>>::write(value.weights);
 }
 
 std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/) {
@@ -80,13 +106,15 @@ Entries entries_of(Column& column) {
   return Entries()
       .add("name", column.name, "as in the header; its number, from 1, in a file without one", {.needed = true})
       .add("kind", column.kind, "a number, one category, several categories in one cell, or nothing that is used",
-           {.otherwise = "default_kind", .synonyms = {"type", "dtype"}})
+           {.otherwise = "default_kind, or numeric", .synonyms = {"type", "dtype"}})
       .add("transform", column.transform,
-           "of a number: mean 0 and deviation 1 in the training file, cut off at 8 deviations or at numeric.largest if "
-           "that is less (standardise); or log(1 + x), and -log(1 - x) below 0 (log)",
+           "of a number: mean 0 and standard deviation 1 in the training file, cut off at 8 standard deviations or at "
+           "numeric.largest if that is less (standardise); or the same of log(1 + x), of -log(1 - x) below 0 (log)",
            {.synonyms = {"scaling", "normalise", "normalize"}})
       .add("missing", column.missing,
-           "what a missing number becomes, or that it is an error; a missing category is one like any other",
+           "what a missing number becomes, in training and later: the mean of the training file's transformed column, "
+           "0, "
+           "a constant; or that it is an error. A missing category is the reserved one, which unknown ones are too",
            {.synonyms = {"fill", "fillna", "impute"}})
       .add("constant", column.constant, "what a missing number becomes if missing is constant",
            {.otherwise = "none", .synonyms = {"fill_value"}})
@@ -109,6 +137,13 @@ Entries entries_of(Libsvm& libsvm) {
       .add("first_index", libsvm.first_index, "what the files call the first feature", {.lowest = 0, .highest = 1});
 }
 
+Entries entries_of(Label& label) {
+  return Entries().add("positive", label.positive,
+                       "of two classes, the one whose probability is the score, as the file writes it",
+                       {.otherwise = "the larger number, or the last word by name",
+                        .synonyms = {"positive_class", "pos_label", "pos_class"}});
+}
+
 Entries entries_of(Data& data) {
   return Entries()
       .add("train", data.train, "file with the rows to train on", {.otherwise = "none"})
@@ -123,9 +158,15 @@ Entries entries_of(Data& data) {
       .add("id_column", data.id_column, "names the people, by whom rows are aligned; it is no feature",
            {.otherwise = "none", .synonyms = {"id", "key", "index"}})
       .add("label_column", data.label_column, "what is to be predicted; only B has it",
-           {.otherwise = "none", .synonyms = {"label", "labels", "target", "y"}})
+           {.otherwise = "none", .synonyms = {"labels", "target", "y"}})
+      .add("label", data.label, "what B says about its labels; their column is label_column")
+      .add("weight_column", data.weight_column,
+           "B: how much each row counts in the loss and in the metrics, 0 or more; only ratios matter, and it is no "
+           "feature",
+           {.otherwise = "all rows alike", .synonyms = {"weight", "weights", "sample_weight", "row_weight"}})
       .add("missing", data.missing, "cells that say nothing", {.may_be_empty = true, .synonyms = {"na_values"}})
-      .add("default_kind", data.default_kind, "kind of the columns that are not listed")
+      .add("default_kind", data.default_kind, "kind of the columns that are not listed",
+           {.otherwise = "a column that is not listed is an error"})
       .add("columns", data.columns, "how single columns are read",
            {.most_items = 10000, .synonyms = {"features", "fields"}})
       .add("numeric", data.numeric, "how numeric features become integers; the peer learns these three options");
@@ -133,11 +174,22 @@ Entries entries_of(Data& data) {
 
 Entries entries_of(Top& top) {
   return Entries()
-      .add("class_weights", top.class_weights, "how much a row of each class counts in the loss; empty: all alike",
+      .add("class_weights", top.class_weights,
+           "how much a row of each class counts in the loss: one number for each class, numbers ascending, words by "
+           "name, but of two classes the positive one last; balanced: rows / (classes * rows of the class); empty: all "
+           "alike",
            {.lowest = 0, .highest = 1e6, .most_items = 10000, .synonyms = {"class_weight", "weights"}})
       .add("clip_gradient", top.clip_gradient, "largest norm of the gradient of B's own layers",
            {.lowest = 0, .above_lowest = true, .otherwise = "not clipped", .synonyms = {"max_norm", "clip_grad_norm"}})
-      .add("metrics", top.metrics, "what is measured; empty: what suits the model", {.synonyms = {"metric"}});
+      .add("metrics", top.metrics,
+           "what is measured, the one that early stopping watches first; empty: what suits the model. pr_auc is the "
+           "average precision, lift that of the tenth that scores highest; precision and recall are those of class 1 "
+           "or, of more than two classes, means over the classes",
+           {.synonyms = {"metric"}})
+      .add("baseline", top.baseline,
+           "when training is over and the peer has left, train a plain model of the same kind on B's features alone, "
+           "and "
+           "measure it on the same test rows");
 }
 
 Entries entries_of(Link& link) {
@@ -159,6 +211,10 @@ Entries entries_of(Link& link) {
            {.otherwise = "not compared", .synonyms = {"fingerprint"}})
       .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
            {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})
+      .add("patience_silent", link.patience_silent,
+           "how long a peer that is there may send nothing while this party waits for it. Longer than the peer ever "
+           "computes without sending: minutes, for the largest tables",
+           {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"silence", "silent"}})
       .add("keepalive", link.keepalive, "a link that is silent for so long is asked whether it still is one",
            {.lowest = 1, .highest = 3600, .unit = "seconds"})
       .add("window", link.window, "bytes that may be under way each way, and are kept to be sent again after a cut",
@@ -166,6 +222,28 @@ Entries entries_of(Link& link) {
       .add("plaintext", link.plaintext,
            "no TLS: anybody on the way can read and change everything. Only inside a link that is protected",
            {.synonyms = {"insecure", "no_tls"}});
+}
+
+Entries entries_of(Limits& limits) {
+  return Entries()
+      .add("scorings", limits.scorings,
+           "at A: how often one file may be scored with one model, the test at the end of training included. Each time "
+           "B could ask for something else; `blindfl inspect` shows the count",
+           {.lowest = 1, .highest = 1e9, .synonyms = {"predictions"}})
+      .add("peer_ids", limits.peer_ids,
+           "ids that the peer may have, where rows are aligned by ids: each costs this party computing, and tells the "
+           "peer whether this party has it too",
+           {.lowest = 1, .highest = 67108864})
+      .add("peer_ratio", limits.peer_ratio,
+           "the peer's ids for each of this party's, of which at least 1000 are counted: a peer with far more may be "
+           "guessing",
+           {.lowest = 0, .highest = 1e9, .above_lowest = true, .synonyms = {"ratio"}})
+      .add("peer_features", limits.peer_features,
+           "numeric features that the peer may have: this party keeps a share of the weights of each",
+           {.lowest = 1, .highest = 4294967295.0})
+      .add("peer_categories", limits.peer_categories,
+           "categories of all the peer's fields together: this party keeps a share of the embedding of each",
+           {.lowest = 1, .highest = 4294967295.0});
 }
 
 Entries entries_of(Resources& resources) {
@@ -202,6 +280,7 @@ Entries entries_of(Own& own) {
       .add("data", own.data, "this party's rows")
       .add("top", own.top, "B's own layers, after the source layers; only B has this section")
       .add("link", own.link, "the way to the peer", {.synonyms = {"network", "net"}})
+      .add("limits", own.limits, "what this party lets its peer ask of it, checked before any work is done")
       .add("resources", own.resources, "what this machine gives")
       .add("run", own.run, "where things go", {.synonyms = {"output"}});
 }

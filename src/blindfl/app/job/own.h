@@ -33,7 +33,22 @@ enum class MissingValue { kMean, kZero, kError, kConstant };
 enum class PoolingKind { kSum, kMean };
 [[nodiscard]] std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/);
 
-enum class Metric { kLoss, kAuc, kKs, kAccuracy, kF1, kLogLoss, kRmse, kMae, kDeviance };
+enum class Metric {
+  kLoss,
+  kAuc,
+  kPrAuc,
+  kKs,
+  kLift,
+  kAccuracy,
+  kPrecision,
+  kRecall,
+  kF1,
+  kLogLoss,
+  kRmse,
+  kR2,
+  kMae,
+  kDeviance
+};
 [[nodiscard]] std::span<const Name<Metric>> names_of(Metric /*metric*/);
 
 enum class LogLevel { kQuiet, kInfo, kDebug };
@@ -56,7 +71,7 @@ struct Column {
   std::string name{};
   std::optional<ColumnKind> kind{};
   Transform transform = Transform::kNone;
-  MissingValue missing = MissingValue::kError;
+  MissingValue missing = MissingValue::kMean;
   std::optional<double> constant{};
   Vocabulary vocabulary{};
   bool one_hot = false;
@@ -74,6 +89,13 @@ struct Libsvm {
   bool operator==(const Libsvm&) const = default;
 };
 
+/// What B says about its labels, besides where they are.
+struct Label {
+  std::optional<std::string> positive{};
+
+  bool operator==(const Label&) const = default;
+};
+
 struct Data {
   std::optional<std::filesystem::path> train{};
   std::optional<std::filesystem::path> test{};
@@ -84,19 +106,42 @@ struct Data {
   Libsvm libsvm{};
   std::optional<std::string> id_column{};
   std::optional<std::string> label_column{};
-  std::vector<std::string> missing = {"", "NA", "NaN", "null", "?"};
-  ColumnKind default_kind = ColumnKind::kNumeric;
+  Label label{};
+  std::optional<std::string> weight_column{};
+  std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "?"};
+  std::optional<ColumnKind> default_kind{};
   std::vector<Column> columns{};
   Encoding numeric{};
 
+  /// What a listed column without a kind is.
+  [[nodiscard]] ColumnKind kind_of(const Column& column) const {
+    return column.kind.value_or(default_kind.value_or(ColumnKind::kNumeric));
+  }
   bool operator==(const Data&) const = default;
+};
+
+/// How much a row of each class counts: numbers, or the word `balanced`.
+struct ClassWeights {
+  bool balanced = false;
+  std::vector<double> weights{};
+
+  [[nodiscard]] bool empty() const { return !balanced && weights.empty(); }
+  bool operator==(const ClassWeights&) const = default;
+};
+
+template <>
+struct Value<ClassWeights> {
+  [[nodiscard]] static TypeWords type(const Rule& rule);
+  [[nodiscard]] static ClassWeights read(const YamlNode& node, const Where& where);
+  [[nodiscard]] static std::string write(const ClassWeights& value);
 };
 
 /// B's own layers.
 struct Top {
-  std::vector<double> class_weights{};
+  ClassWeights class_weights{};
   std::optional<double> clip_gradient{};
   std::vector<Metric> metrics{};
+  bool baseline = true;
 
   bool operator==(const Top&) const = default;
 };
@@ -108,12 +153,24 @@ struct Link {
   std::optional<std::filesystem::path> key{};
   std::optional<std::filesystem::path> peer{};
   std::optional<std::string> peer_fingerprint{};
-  std::size_t patience = 300;  ///< seconds
-  std::size_t keepalive = 5;   ///< seconds
-  std::size_t window = 16;     ///< MiB
+  std::size_t patience = 300;          ///< seconds
+  std::size_t patience_silent = 1800;  ///< seconds
+  std::size_t keepalive = 5;           ///< seconds
+  std::size_t window = 16;             ///< MiB
   bool plaintext = false;
 
   bool operator==(const Link&) const = default;
+};
+
+/// What this party lets its peer ask of it. Defaults are far above what honest work needs, and below what would harm.
+struct Limits {
+  std::size_t scorings = 16;
+  std::size_t peer_ids = 10'000'000;
+  double peer_ratio = 100;
+  std::size_t peer_features = 10'000'000;
+  std::size_t peer_categories = 10'000'000;
+
+  bool operator==(const Limits&) const = default;
 };
 
 struct Resources {
@@ -140,6 +197,7 @@ struct Own {
   Data data{};
   Top top{};
   Link link{};
+  Limits limits{};
   Resources resources{};
   Run run{};
 
@@ -150,9 +208,11 @@ struct Own {
 [[nodiscard]] Entries entries_of(Vocabulary& vocabulary);
 [[nodiscard]] Entries entries_of(Column& column);
 [[nodiscard]] Entries entries_of(Libsvm& libsvm);
+[[nodiscard]] Entries entries_of(Label& label);
 [[nodiscard]] Entries entries_of(Data& data);
 [[nodiscard]] Entries entries_of(Top& top);
 [[nodiscard]] Entries entries_of(Link& link);
+[[nodiscard]] Entries entries_of(Limits& limits);
 [[nodiscard]] Entries entries_of(Resources& resources);
 [[nodiscard]] Entries entries_of(Run& run);
 [[nodiscard]] Entries entries_of(Own& own);

@@ -34,6 +34,16 @@ std::string find_anywhere(const Entries& section, const std::string& key, const 
   return {};
 }
 
+/// Whoever writes `label: y` means `label_column`, and not the section `label`.
+void check_not_cut_short(const Entries& section, const Entry& entry, const YamlNode& node, const std::string& place,
+                         const std::string& key) {
+  if (entry.form != Entry::Form::kSection || node.kind != YamlNode::Kind::kScalar) return;
+  const std::string begin = std::string(entry.name) + "_";
+  const auto meant = std::ranges::find_if(section.all, [&](const Entry& each) { return each.name.starts_with(begin); });
+  require<ConfigError>(meant == section.all.end(), place, ": ", key, " is a map of options; did you mean ",
+                       meant == section.all.end() ? std::string_view() : meant->name, "?");
+}
+
 /// An option's value from the command line.
 YamlNode parse_value(const Entry& entry, std::string_view text, std::string_view key) {
   const bool in_quotes = text.starts_with('"') || text.starts_with('\'');
@@ -90,6 +100,7 @@ void Reader::read_section(const Entries& section, const std::string& key, const 
     // A section whose lines are all comments says nothing.
     if (entry.form == Entry::Form::kSection && node.items[i].kind == YamlNode::Kind::kNull) continue;
     given_.add(inner, place);
+    check_not_cut_short(section, entry, node.items[i], place, inner);
     read_entry(entry, inner, node.items[i], origin);
   }
 }

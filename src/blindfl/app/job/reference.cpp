@@ -28,7 +28,7 @@ shared:
   alignment: {mode: aligned}
 private:
   party: b
-  data: {train: loans.csv, format: csv, label_column: defaulted}
+  data: {train: loans.csv, id_column: customer, label_column: defaulted, default_kind: numeric}
   link: {dial: "a.example.com:7000", certificate: keys/b.crt, key: keys/b.key, peer: keys/a.crt}
 ```
 

@@ -138,21 +138,32 @@ Entries entries_of(RateChange& change) {
 
 Entries entries_of(EarlyStopping& stopping) {
   return Entries()
-      .add("patience", stopping.patience, "epochs without improvement after which training stops; 0: it never does",
-           {.lowest = 0, .highest = 1e6})
+      .add(
+          "patience", stopping.patience,
+          "epochs without improvement in validation after which training stops, and keeps the model of the best epoch; "
+          "watched is the first of B's metrics; 0: it never stops early",
+          {.lowest = 0, .highest = 1e6})
       .add("minimum_improvement", stopping.minimum_improvement,
-           "by how much the validation loss must fall to count as improved", {.lowest = 0, .synonyms = {"min_delta"}});
+           "by how much the watched metric must get better to count as improved",
+           {.lowest = 0, .synonyms = {"min_delta"}});
 }
 
 Entries entries_of(Training& training) {
   return Entries()
       .add("epochs", training.epochs, "passes over the training rows",
-           {.lowest = 1, .highest = 1e6, .synonyms = {"num_epochs", "max_epochs"}})
+           {.lowest = 1,
+            .highest = 1e6,
+            .otherwise = "10, or as many as make 1000 steps",
+            .synonyms = {"num_epochs", "max_epochs"}})
       .add("batch", training.batch, "batch size: rows of a mini-batch",
            {.lowest = 1, .highest = 1e6, .synonyms = {"batch_size", "minibatch"}})
       .add("learning_rate", training.learning_rate, "learning rate of SGD, from the first step on",
            {.lowest = 0, .highest = kMostRate, .synonyms = {"lr", "eta", "step_size"}})
-      .add("momentum", training.momentum, "momentum of SGD", {.lowest = 0, .highest = 1, .below_highest = true})
+      .add("momentum", training.momentum, "momentum of SGD",
+           {.lowest = 0,
+            .highest = 1,
+            .below_highest = true,
+            .otherwise = "0.9; 0 if scheme.update is encrypted, where it takes three times as long"})
       .add("weight_decay", training.weight_decay, "L2 penalty, as torch's SGD has it",
            {.lowest = 0, .highest = 1e3, .synonyms = {"l2", "regularisation", "regularization"}})
       .add("schedule", training.schedule, "changes of the learning rate, in order", {.synonyms = {"lr_schedule"}})
@@ -161,9 +172,19 @@ Entries entries_of(Training& training) {
       .add("validation_share", training.validation_share,
            "share of the training rows that is not trained on, but measured after each epoch",
            {.lowest = 0, .highest = 0.9, .synonyms = {"validation_split", "validation"}})
+      .add("test_share", training.test_share,
+           "share of the rows that is neither trained on nor validated with, but measured with when training is over; "
+           "0: "
+           "none",
+           {.lowest = 0,
+            .highest = 0.9,
+            .otherwise = "0.1, or 0 if there is a test file",
+            .synonyms = {"test_split", "test_size", "holdout"}})
       .add("early_stopping", training.early_stopping, "when to stop before the last epoch")
       .add("checkpoint_every", training.checkpoint_every,
-           "steps from one checkpoint to the next; 0: one at the end of each epoch")
+           "steps from one checkpoint to the next; 0: one at the end of each epoch, or, without early stopping, of "
+           "about "
+           "100 epochs of more")
       .add("derivative", training.derivative,
            "how derivatives of the loss of a row by the source layers' outputs become integers");
 }

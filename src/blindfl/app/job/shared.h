@@ -78,14 +78,15 @@ struct EarlyStopping {
 };
 
 struct Training {
-  std::size_t epochs = 10;
+  std::optional<std::size_t> epochs{};
   std::size_t batch = 128;
   double learning_rate = 0.05;
-  double momentum = 0.0;
+  std::optional<double> momentum{};
   double weight_decay = 0.0;
   std::vector<RateChange> schedule{};
   std::uint64_t order_seed = 1;
   double validation_share = 0.0;
+  std::optional<double> test_share{};
   EarlyStopping early_stopping{};
   std::size_t checkpoint_every = 0;
   Encoding derivative{.scale = 32, .largest = 256.0, .clip = false};

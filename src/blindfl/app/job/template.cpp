@@ -19,7 +19,7 @@ class Page {
   }
   void comment(std::size_t indent, std::string_view text, std::string_view hanging = "") {
     std::string begin = "# ";
-    for (const std::string& each : broken_into_lines(text, kWidth - indent - 2)) {
+    for (const std::string& each : broken_into_lines(text, kWidth - indent - 2 - hanging.size())) {
       line(indent, begin + each);
       begin = std::string("# ").append(hanging);
     }
@@ -51,9 +51,10 @@ void render_list(Page& page, std::size_t indent, const Entry& entry) {
   }
 }
 
-void render_option(Page& page, std::size_t indent, const Entry& entry, bool set) {
+void render_option(Page& page, std::size_t indent, const Entry& entry, bool set, const std::string& remark) {
   page.line(0, {});
   page.comment(indent, explanation(entry));
+  if (!remark.empty()) page.comment(indent, remark);
   if (entry.form == Entry::Form::kList) describe_items(page, indent, entry.entries, {});
   const std::string name = std::string(set ? "" : "#").append(entry.name).append(":");
   if (set && entry.form == Entry::Form::kList) {
@@ -65,30 +66,34 @@ void render_option(Page& page, std::size_t indent, const Entry& entry, bool set)
   page.line(indent, text.empty() ? name : name + " " + text);
 }
 
-void render_section(Page& page, std::size_t indent, const Entries& section, const Entries& unset) {
+void render_section(Page& page, std::size_t indent, const Entries& section, const Entries& unset,
+                    const Remarks& remarks, const std::string& key) {
   for (std::size_t i = 0; i < section.all.size(); ++i) {
     const Entry& entry = section.all[i];
+    const std::string inner = joined(key, entry.name);
     if (entry.form != Entry::Form::kSection) {
-      render_option(page, indent, entry, is_set(entry, unset.all[i]));
+      const auto remark = remarks.find(inner);
+      render_option(page, indent, entry, is_set(entry, unset.all[i]),
+                    remark == remarks.end() ? std::string() : remark->second);
       continue;
     }
     page.line(0, {});
     page.comment(indent, entry.meaning);
     page.line(indent, std::string(entry.name) + ":");
-    render_section(page, indent + 2, entry.entries, unset.all[i].entries);
+    render_section(page, indent + 2, entry.entries, unset.all[i].entries, remarks, inner);
   }
 }
 
 }  // namespace
 
-std::string render_job(const Job& job) {
+std::string render_job(const Job& job, const Remarks& remarks) {
   Job copy = job;
   Job unset;
   Page page;
   page.comment(0,
                "A job file of BlindFL, for one of the two parties. What is written as a comment is as it says if left "
                "out: remove the # to change it. Relative paths begin at the folder of this file.");
-  render_section(page, 0, entries_of(copy), entries_of(unset));
+  render_section(page, 0, entries_of(copy), entries_of(unset), remarks, {});
   return page.take();
 }
 

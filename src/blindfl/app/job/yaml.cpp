@@ -142,8 +142,8 @@ class Builder final : public YAML::EventHandler {
   int documents_ = 0;
 };
 
-/// What yaml-cpp says, in words for somebody who wrote a job file. It may quote the file, so only what is known goes
-/// on.
+/// What yaml-cpp says, in words for somebody who wrote a job file. It may quote the file, so only what is known is
+/// passed on.
 std::string_view in_words(std::string_view message) {
   using namespace YAML::ErrorMsg;
   const std::pair<std::string_view, std::string_view> words[] = {

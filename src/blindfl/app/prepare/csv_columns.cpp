@@ -7,6 +7,7 @@
 
 #include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::app {
 
@@ -42,6 +43,20 @@ void check_column(const job::Column& column, const job::Job& job) {
         "needs a most_per_row between 1 and ", kMostPerRow);
   check(*column.kind != job::ColumnKind::kMulti || !column.separator.empty(),
         "has an empty separator between its categories; name one, as separator: \";\"");
+}
+
+/// A column that nobody spoke of could be the label, an id, or what the peer must not learn from.
+void check_all_listed(const std::vector<std::string>& unlisted, const std::filesystem::path& path) {
+  constexpr std::size_t kShown = 20;
+  if (unlisted.empty()) return;
+  std::string names;
+  for (std::size_t i = 0; i < std::min(unlisted.size(), kShown); ++i) {
+    names.append(i == 0 ? "'" : ", '").append(printable(unlisted[i])).append("'");
+  }
+  if (unlisted.size() > kShown) names += " and " + std::to_string(unlisted.size() - kShown) + " more";
+  fail<ConfigError>(path.string(), ": private.data.columns does not list ", names,
+                    "; list each with its kind, kind: ignore to leave it out, or say in private.data.default_kind what "
+                    "all of them are");
 }
 
 }  // namespace
@@ -92,18 +107,22 @@ std::vector<job::Column> feature_columns(const job::Job& job, const std::filesys
   for (const job::Column& column : data.columns) listed.emplace(column.name, &column);
   std::vector<job::Column> columns;
   columns.reserve(names.size());
+  std::vector<std::string> unlisted;
   for (const std::string& name : names) {
     const auto at = listed.find(name);
-    job::Column column = at == listed.end() ? job::Column{.name = name} : *at->second;
-    if (at != listed.end()) listed.erase(at);
-    if (name == data.id_column || name == data.label_column) continue;
-    column.kind = column.kind.value_or(data.default_kind);
+    const bool is_listed = at != listed.end();
+    job::Column column = is_listed ? *at->second : job::Column{.name = name};
+    if (is_listed) listed.erase(at);
+    if (name == data.id_column || name == data.label_column || name == data.weight_column) continue;
+    if (!is_listed && !data.default_kind) unlisted.push_back(name);
+    column.kind = data.kind_of(column);
     if (column.kind == job::ColumnKind::kIgnore) continue;
-    check_column(column, job);
+    if (is_listed || data.default_kind) check_column(column, job);
     columns.push_back(std::move(column));
   }
   require<DataError>(listed.empty(), path.string(), ": has no column '", listed.empty() ? "" : listed.begin()->first,
                      "', which private.data.columns lists; check its header, and private.data.header");
+  check_all_listed(unlisted, path);
   return columns;
 }
 

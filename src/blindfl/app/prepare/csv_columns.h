@@ -34,7 +34,7 @@ struct CsvColumn {
 /// The columns of a training file that are features, in its order, each with the options that the job has for it and
 /// its kind. `names` are those of the file's columns.
 /// Throws DataError if the job lists a column that is not there; ConfigError, which names the column and what to write,
-/// if one does not suit the model or its options make no sense.
+/// if one does not suit the model, its options make no sense, or the job does not list it and has no `default_kind`.
 [[nodiscard]] std::vector<job::Column> feature_columns(const job::Job& job, const std::filesystem::path& path,
                                                        std::span<const std::string> names);
 

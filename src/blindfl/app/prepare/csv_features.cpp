@@ -1,6 +1,7 @@
 #include "blindfl/app/prepare/csv_features.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <set>
 #include <string_view>
@@ -21,7 +22,8 @@ constexpr std::size_t kMostMissing = 10000;
 constexpr double kMostDeviations = 8;
 
 data::ScalingOptions scaling_options(const job::Column& column, double largest) {
-  const bool standardise = column.transform == job::Transform::kStandardise;
+  // Logarithms of amounts are far from 0 and from each other's scale: they are standardised, too.
+  const bool standardise = column.transform != job::Transform::kNone;
   data::ScalingOptions options{.missing = data::Missing::kConstant,
                                .constant = 0,
                                .log = column.transform == job::Transform::kLog,
@@ -76,7 +78,9 @@ class CategoryFit {
  public:
   explicit CategoryFit(std::span<const job::Column> columns) {
     for (const job::Column& column : columns) {
-      if (column.kind != job::ColumnKind::kNumeric) options_.push_back(column.vocabulary);
+      if (column.kind == job::ColumnKind::kNumeric) continue;
+      options_.push_back(column.vocabulary);
+      names_.push_back(column.name);
     }
     counts_.resize(options_.size());
   }
@@ -87,6 +91,15 @@ class CategoryFit {
       check_lengths(frame.categories[i], reader);
       counts_[i].add(frame.categories[i]);
     }
+  }
+
+  /// Of the columns that are counted.
+  [[nodiscard]] std::vector<std::string> constant_columns() const {
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < counts_.size(); ++i) {
+      if (counts_[i].is_constant()) names.push_back(names_[i]);
+    }
+    return names;
   }
 
   [[nodiscard]] std::vector<data::Vocabulary> finish() const {
@@ -104,6 +117,7 @@ class CategoryFit {
 
  private:
   std::vector<job::Vocabulary> options_;
+  std::vector<std::string> names_;
   std::vector<data::CategoryCounts> counts_;
 };
 
@@ -126,7 +140,8 @@ void check(const CsvFeatures& features) {
   std::set<std::string_view> names;
   if (features.id) names.insert(*features.id);
   if (features.label) names.insert(*features.label);
-  const std::size_t others = (features.id ? 1U : 0U) + (features.label ? 1U : 0U);
+  if (features.weight) names.insert(*features.weight);
+  const std::size_t others = (features.id ? 1U : 0U) + (features.label ? 1U : 0U) + (features.weight ? 1U : 0U);
   std::size_t numeric = 0;
   for (const CsvColumn& column : features.columns) {
     names.insert(column.name);
@@ -144,14 +159,18 @@ void check(const CsvFeatures& features) {
 
 CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels) {
   const job::Data& data = job.own.data;
-  CsvFeatures to{.format = csv_format(data), .missing = data.missing, .id = data.id_column, .label = data.label_column};
+  CsvFeatures to{.format = csv_format(data),
+                 .missing = data.missing,
+                 .id = data.id_column,
+                 .label = data.label_column,
+                 .weight = data.weight_column};
   const std::vector<std::string> names = data::DelimitedReader(path, to.format).names();
   to.columns_in_file = names.size();
   const std::vector<job::Column> columns = feature_columns(job, path, names);
   to.columns.reserve(columns.size());
   for (const job::Column& column : columns) to.columns.push_back(CsvColumn::of(column));
 
-  data::FrameReader reader(path, to.frame_spec(labels != nullptr));
+  data::FrameReader reader(path, to.frame_spec(labels != nullptr, false));
   data::ScalingFit scaling = scaling_fit(columns, data.numeric.largest);
   CategoryFit categories(columns);
   while (const auto frame = reader.next(rows_of_piece(names.size()))) {
@@ -162,6 +181,8 @@ CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& p
   try {
     to.scaling = data::NumericScaling::fit(scaling);
     to.vocabularies = categories.finish();
+    to.constant = to.scaling.constant_columns();
+    std::ranges::copy(categories.constant_columns(), std::back_inserter(to.constant));
   } catch (const DataError& error) {
     fail<DataError>(path.string(), ": ", error.what());
   }
@@ -211,12 +232,15 @@ std::vector<CategoryField> CsvFeatures::fields() const {
   return fields;
 }
 
-data::FrameSpec CsvFeatures::frame_spec(bool with_labels) const {
+data::FrameSpec CsvFeatures::frame_spec(bool with_labels, bool with_weights) const {
   data::FrameSpec spec{.format = format, .missing = missing};
-  spec.columns.reserve(columns.size() + 2);
+  spec.columns.reserve(columns.size() + 3);
   if (id) spec.columns.push_back({.name = *id, .kind = data::ColumnKind::kId});
   for (const CsvColumn& column : columns) spec.columns.push_back(spec_of(column));
   if (with_labels) spec.columns.push_back({.name = label.value(), .kind = data::ColumnKind::kCategory});
+  if (with_weights) {
+    spec.columns.push_back({.name = weight.value(), .kind = data::ColumnKind::kNumeric, .optional = false});
+  }
   return spec;
 }
 
@@ -226,6 +250,7 @@ void CsvFeatures::save(ByteSink& out) const {
   write_texts(out, missing);
   save_name(out, id);
   save_name(out, label);
+  save_name(out, weight);
   out.write_u64(columns_in_file);
   out.write_u64(columns.size());
   for (const CsvColumn& column : columns) column.save(out);
@@ -241,6 +266,7 @@ CsvFeatures CsvFeatures::load(ByteSource& in) {
   to.missing = read_texts(in, kMostMissing);
   to.id = load_name(in);
   to.label = load_name(in);
+  to.weight = load_name(in);
   to.columns_in_file = read_count(in, data::DelimitedReader::kMaxColumns);
   const std::size_t count = read_count(in, to.columns_in_file);
   // Columns are read one by one, and each takes some of what is left: no count makes this allocate.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -34,25 +35,38 @@ bool has_labels(const std::filesystem::path& path, const CsvFeatures& features, 
   return there;
 }
 
+/// Whether a file with labels has weights, too. Where labels are needed, so are they.
+bool has_weights(const std::filesystem::path& path, const CsvFeatures& features, Labels labels) {
+  if (!features.weight) return false;
+  const std::vector<std::string> names = data::DelimitedReader(path, features.format).names();
+  const bool there = std::ranges::find(names, *features.weight) != names.end();
+  require<DataError>(there || labels != Labels::kNeeded, path.string(), ": has no column '", *features.weight,
+                     "', which private.data.weight_column names; write 1 for rows that count alike");
+  return there;
+}
+
 class CsvFile final : public EncodedFile {
  public:
   CsvFile(const std::filesystem::path& path, const CsvFeatures& features, const FixedPointSpec& encoding,
-          const LabelRule& rule, bool with_labels)
+          const LabelRule& rule, bool with_labels, bool with_weights)
       : features_(features),
         encoding_(encoding),
         fixed_(encoding),
         rule_(rule),
         with_labels_(with_labels),
+        with_weights_(with_weights),
         fields_(features.fields()),
         width_(features.width()),
-        reader_(path, features.frame_spec(with_labels)) {
+        reader_(path, features.frame_spec(with_labels, with_weights)) {
     for (const CsvColumn& column : features.columns) {
       if (column.is_numeric()) numeric_.push_back(column.name);
       if (!column.is_numeric()) categories_.push_back(&column);
+      missing_.push_back({.name = column.name, .cells = 0, .is_category = !column.is_numeric()});
     }
   }
 
   [[nodiscard]] std::optional<EncodedPiece> next() override;
+  [[nodiscard]] std::vector<FilledColumn> filled() const override;
 
  private:
   /// Of one one-hot column in one piece of the file: the feature of each name in the dictionary.
@@ -68,16 +82,20 @@ class CsvFile final : public EncodedFile {
   [[nodiscard]] std::int64_t encode_number(double x, std::size_t row, std::size_t column) const;
   void check_counts(const data::CategoryColumn& column, std::size_t most) const;
   [[nodiscard]] std::vector<double> encode_labels(const data::CategoryColumn& column) const;
+  void check_weights(const data::NumericColumn& column) const;
+  void count_missing(const data::Frame& frame);
 
   const CsvFeatures& features_;
   FixedPointSpec encoding_;
   FixedPoint fixed_;
   const LabelRule& rule_;
   bool with_labels_;
+  bool with_weights_;
   std::vector<CategoryField> fields_;
   std::size_t width_;
   std::vector<std::string> numeric_;            ///< names of the numeric columns
   std::vector<const CsvColumn*> categories_{};  ///< the others
+  std::vector<FilledColumn> missing_{};         ///< of all columns, also those that miss nothing
   data::FrameReader reader_;
 };
 
@@ -85,6 +103,7 @@ std::optional<EncodedPiece> CsvFile::next() {
   auto frame = reader_.next(rows_of_piece(std::max(reader_.names().size(), features_.is_sparse() ? 0 : width_)));
   if (!frame) return std::nullopt;
   EncodedPiece piece{.rows = {}, .ids = std::move(frame->ids)};
+  count_missing(*frame);
   for (std::size_t i = 0; i < categories_.size(); ++i) check_counts(frame->categories[i], categories_[i]->most);
   if (width_ > 0 || fields_.empty()) piece.rows.features = encode_features(*frame);
   piece.rows.fields.reserve(fields_.size());
@@ -94,7 +113,41 @@ std::optional<EncodedPiece> CsvFile::next() {
     piece.rows.fields.push_back(encode_column(field, frame->categories[i], features_.vocabularies[i]));
   }
   if (with_labels_) piece.labels = encode_labels(frame->categories.back());
+  if (with_weights_) {
+    check_weights(frame->numeric.back());
+    piece.weights = std::move(frame->numeric.back().values);
+  }
   return piece;
+}
+
+std::vector<FilledColumn> CsvFile::filled() const {
+  std::vector<FilledColumn> some;
+  std::ranges::copy_if(missing_, std::back_inserter(some), [](const FilledColumn& column) { return column.cells > 0; });
+  return some;
+}
+
+void CsvFile::count_missing(const data::Frame& frame) {
+  std::size_t numeric = 0;
+  std::size_t categories = 0;
+  for (FilledColumn& column : missing_) {
+    if (!column.is_category) {
+      const std::vector<double>& values = frame.numeric[numeric++].values;
+      column.cells += static_cast<std::size_t>(std::ranges::count_if(values, [](double x) { return std::isnan(x); }));
+      continue;
+    }
+    const data::CategoryColumn& cells = frame.categories[categories++];
+    for (std::size_t r = 0; r < cells.rows(); ++r) {
+      const std::span<const std::uint32_t> codes = cells.codes_of(r);
+      column.cells += std::ranges::find(codes, data::CategoryColumn::kMissing) == codes.end() ? 0 : 1;
+    }
+  }
+}
+
+void CsvFile::check_weights(const data::NumericColumn& column) const {
+  const auto negative = std::ranges::find_if(column.values, [](double x) { return x < 0; });
+  if (negative == column.values.end()) return;
+  fail<DataError>(reader_.where(static_cast<std::size_t>(negative - column.values.begin()), column.name),
+                  ": a weight below 0; 0 leaves a row out of the loss");
 }
 
 IntMatrix CsvFile::encode_features(const data::Frame& frame) const {
@@ -177,7 +230,8 @@ std::vector<double> CsvFile::encode_labels(const data::CategoryColumn& column) c
 std::unique_ptr<EncodedFile> open_csv(const std::filesystem::path& path, const CsvFeatures& features,
                                       const FixedPointSpec& encoding, const LabelRule& rule, Labels labels) {
   const bool with_labels = has_labels(path, features, rule.kind() == LabelRule::Kind::kNone ? Labels::kNone : labels);
-  return std::make_unique<CsvFile>(path, features, encoding, rule, with_labels);
+  return std::make_unique<CsvFile>(path, features, encoding, rule, with_labels,
+                                   with_labels && has_weights(path, features, labels));
 }
 
 }  // namespace blindfl::app

@@ -19,9 +19,19 @@ constexpr std::size_t kPieceRows = 4096;
 
 /// Some rows of a file, encoded.
 struct EncodedPiece {
-  data::Dataset rows;            ///< without labels
-  std::vector<double> labels{};  ///< one for each row, or none in any piece
+  data::Dataset rows;             ///< without labels
+  std::vector<double> labels{};   ///< one for each row, or none in any piece
+  std::vector<double> weights{};  ///< the same
   std::vector<std::string> ids{};
+};
+
+/// Cells of a column that were missing, and what they became.
+struct FilledColumn {
+  std::string name;
+  std::size_t cells = 0;
+  bool is_category = false;  ///< then it is the reserved category; else what the column's `missing` says
+
+  bool operator==(const FilledColumn&) const = default;
 };
 
 /// A file of rows that are encoded while it is read.
@@ -34,6 +44,8 @@ class EncodedFile {
 
   /// The next rows; none after the last one. Throws DataError with file, line, column and kind of fault.
   [[nodiscard]] virtual std::optional<EncodedPiece> next() = 0;
+  /// Columns with missing cells so far, in the training file's order.
+  [[nodiscard]] virtual std::vector<FilledColumn> filled() const { return {}; }
 };
 
 /// Numeric features, one-hot ones too, row by row: a dense matrix, or a sparse one of those that are not 0.

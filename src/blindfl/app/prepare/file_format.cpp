@@ -22,7 +22,8 @@ std::string ending_of(std::filesystem::path path) {
   return path.extension().string();
 }
 
-/// Whether a line reads `label index:value ...`.
+/// Whether a line reads `label index:value ...`. Without a label only the file's name, or the job, tells that it is
+/// one: `12:30 13:45` are times of day.
 bool is_libsvm(std::string_view line) {
   line = line.substr(0, line.find('#'));
   bool has_label = false;
@@ -48,7 +49,7 @@ bool is_libsvm(std::string_view line) {
 job::FileFormat format_of(const std::filesystem::path& path, const job::Data& data) {
   using job::FileFormat;
   if (data.format != FileFormat::kAuto) return data.format;
-  if (data.id_column || data.label_column || !data.columns.empty()) return FileFormat::kCsv;
+  if (data.id_column || data.label_column || data.weight_column || !data.columns.empty()) return FileFormat::kCsv;
   const std::string ending = ending_of(path);
   if (ending == ".csv" || ending == ".tsv") return FileFormat::kCsv;
   if (ending == ".libsvm" || ending == ".svm" || ending == ".svmlight") return FileFormat::kLibsvm;

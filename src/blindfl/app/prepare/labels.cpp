@@ -29,25 +29,39 @@ std::optional<double> number_of(std::string_view text) {
 
 }  // namespace
 
-LabelRule LabelRule::classes(const std::set<std::string>& distinct) {
+LabelRule LabelRule::classes(const std::set<std::string>& distinct, const std::optional<std::string>& positive) {
   std::map<double, std::string> by_number;
+  bool are_numbers = true;
   for (const std::string& text : distinct) {
     const std::optional<double> number = number_of(text);
-    if (!number) {
-      LabelRule rule(Kind::kWords);
-      rule.names_.assign(distinct.begin(), distinct.end());
-      return rule;
+    are_numbers = are_numbers && number.has_value();
+    if (number) by_number.emplace(*number, text);
+  }
+  LabelRule rule(are_numbers ? Kind::kNumbers : Kind::kWords);
+  if (are_numbers) {
+    for (auto& [number, text] : by_number) {
+      rule.numbers_.push_back(number);
+      rule.names_.push_back(std::move(text));
     }
-    by_number.emplace(*number, text);
+  } else {
+    rule.names_.assign(distinct.begin(), distinct.end());
   }
-  LabelRule rule(Kind::kNumbers);
-  rule.numbers_.reserve(by_number.size());
-  rule.names_.reserve(by_number.size());
-  for (auto& [number, text] : by_number) {
-    rule.numbers_.push_back(number);
-    rule.names_.push_back(std::move(text));
-  }
+  if (positive) rule.choose_positive(*positive);
   return rule;
+}
+
+void LabelRule::choose_positive(const std::string& positive) {
+  const std::optional<double> label = encode(positive);
+  require<ConfigError>(names_.size() == 2 && label,
+                       "private.data.label.positive is none of the two labels of the training file; write it as the "
+                       "file does");
+  if (*label == 0) swap_classes();
+}
+
+void LabelRule::swap_classes() {
+  std::ranges::reverse(names_);
+  std::ranges::reverse(numbers_);
+  swapped_ = true;
 }
 
 std::optional<double> LabelRule::encode(std::string_view text) const {
@@ -55,7 +69,7 @@ std::optional<double> LabelRule::encode(std::string_view text) const {
     const std::optional<double> number = number_of(text);
     return number ? encode(*number) : std::nullopt;
   }
-  const auto at = std::ranges::lower_bound(names_, text, std::less<>());
+  const auto at = swapped_ ? std::ranges::find(names_, text) : std::ranges::lower_bound(names_, text, std::less<>());
   if (at == names_.end() || *at != text) return std::nullopt;
   return static_cast<double>(at - names_.begin());
 }
@@ -72,7 +86,7 @@ std::optional<double> LabelRule::encode(double number) const {
     case Kind::kNumbers:
       break;
   }
-  const auto at = std::ranges::lower_bound(numbers_, number);
+  const auto at = swapped_ ? std::ranges::find(numbers_, number) : std::ranges::lower_bound(numbers_, number);
   if (at == numbers_.end() || *at != number) return std::nullopt;
   return static_cast<double>(at - numbers_.begin());
 }
@@ -94,32 +108,41 @@ std::string_view LabelRule::fault() const {
 
 void LabelRule::save(ByteSink& out) const {
   out.write_u8(static_cast<std::uint8_t>(kind_));
-  write_texts(out, names_);
+  std::vector<std::string> ascending = names_;
+  if (swapped_) std::ranges::reverse(ascending);
+  write_texts(out, ascending);
+  out.write_u8(swapped_ ? 1 : 0);
 }
 
 LabelRule LabelRule::load(ByteSource& in) {
   const std::uint8_t kind = in.read_u8();
   require<DataError>(kind <= static_cast<std::uint8_t>(Kind::kCounts), "the saved labels are of no known kind");
   LabelRule rule(static_cast<Kind>(kind));
-  rule.names_ = read_texts(in, kMostClasses);
-  const bool has_classes = rule.kind_ == Kind::kNumbers || rule.kind_ == Kind::kWords;
-  bool fine = has_classes == !rule.names_.empty();
-  if (rule.kind_ == Kind::kNumbers) {
-    rule.numbers_.reserve(rule.names_.size());
-    for (const std::string& name : rule.names_) rule.numbers_.push_back(number_of(name).value_or(std::nan("")));
-    fine = fine && std::ranges::adjacent_find(rule.numbers_, [](double x, double y) { return !(x < y); }) ==
-                       rule.numbers_.end();
-    fine = fine && std::isfinite(rule.numbers_.front());
-  }
-  if (rule.kind_ == Kind::kWords) {
-    fine = fine && std::ranges::adjacent_find(rule.names_, std::greater_equal<>()) == rule.names_.end();
-  }
-  require<DataError>(fine, "the saved classes cannot be: they are not in order, or some are no numbers");
+  rule.load_names(in);
+  const bool swapped = read_flag(in);
+  require<DataError>(!swapped || rule.names_.size() == 2, "the saved classes cannot be: the positive one is none");
+  if (swapped) rule.swap_classes();
   return rule;
 }
 
-LabelFit::LabelFit(const job::Model& model, std::string where)
-    : kind_(model.kind), classes_(model.class_count()), where_(std::move(where)) {}
+void LabelRule::load_names(ByteSource& in) {
+  names_ = read_texts(in, kMostClasses);
+  const bool has_classes = kind_ == Kind::kNumbers || kind_ == Kind::kWords;
+  bool fine = has_classes == !names_.empty();
+  if (kind_ == Kind::kNumbers) {
+    numbers_.reserve(names_.size());
+    for (const std::string& name : names_) numbers_.push_back(number_of(name).value_or(std::nan("")));
+    fine = fine && std::ranges::adjacent_find(numbers_, [](double x, double y) { return !(x < y); }) == numbers_.end();
+    fine = fine && std::isfinite(numbers_.front());
+  }
+  if (kind_ == Kind::kWords) {
+    fine = fine && std::ranges::adjacent_find(names_, std::greater_equal<>()) == names_.end();
+  }
+  require<DataError>(fine, "the saved classes cannot be: they are not in order, or some are no numbers");
+}
+
+LabelFit::LabelFit(const job::Model& model, std::string where, std::optional<std::string> positive)
+    : kind_(model.kind), classes_(model.class_count()), where_(std::move(where)), positive_(std::move(positive)) {}
 
 void LabelFit::add(std::string_view text) {
   if (!job::is_classifier(kind_)) return;
@@ -142,11 +165,10 @@ void LabelFit::check_count() const {
 LabelRule LabelFit::finish() const {
   if (kind_ == job::ModelKind::kLinear) return LabelRule::reals();
   if (kind_ == job::ModelKind::kPoisson) return LabelRule::counts();
-  LabelRule rule = LabelRule::classes(texts_);
-  const std::size_t count = rule.classes().size();
+  const std::size_t count = LabelRule::classes(texts_).classes().size();
   require<DataError>(count == classes_, where_, ": ", count, " different labels, and the model has ", classes_,
                      " classes; are these the labels? See shared.model.classes");
-  return rule;
+  return LabelRule::classes(texts_, positive_);
 }
 
 }  // namespace blindfl::app

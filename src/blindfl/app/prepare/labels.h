@@ -35,11 +35,13 @@ class LabelRule {
   LabelRule() = default;
   [[nodiscard]] static LabelRule reals() { return LabelRule(Kind::kReals); }
   [[nodiscard]] static LabelRule counts() { return LabelRule(Kind::kCounts); }
-  /// Numbers if all of them are, else words; in their order they are 0, 1, 2, ...
-  [[nodiscard]] static LabelRule classes(const std::set<std::string>& distinct);
+  /// Numbers if all of them are, else words; in their order they are 0, 1, 2, ..., but of two the positive one is 1:
+  /// the second, unless `positive` names the first. Throws ConfigError if it names neither.
+  [[nodiscard]] static LabelRule classes(const std::set<std::string>& distinct,
+                                         const std::optional<std::string>& positive = std::nullopt);
 
   [[nodiscard]] Kind kind() const { return kind_; }
-  /// One for each class, as the training file has it; none if labels are numbers.
+  /// One for each class, as the training file has it, in the order of their numbers; none if labels are numbers.
   [[nodiscard]] const std::vector<std::string>& classes() const { return names_; }
 
   /// None if it is no label.
@@ -54,23 +56,28 @@ class LabelRule {
 
  private:
   explicit LabelRule(Kind kind) : kind_(kind) {}
+  void load_names(ByteSource& in);
+  void choose_positive(const std::string& positive);
+  void swap_classes();
 
   Kind kind_ = Kind::kNone;
   std::vector<std::string> names_;
-  std::vector<double> numbers_;  ///< of `names_`, ascending
+  std::vector<double> numbers_;  ///< of `names_`
+  bool swapped_ = false;         ///< there are two, and the first is the positive one: `names_` descends
 };
 
 /// Learns the rule from the labels of the training file, of which it keeps one of each.
 class LabelFit {
  public:
-  /// `where` begins the errors: the file and, if it has one, the column.
-  LabelFit(const job::Model& model, std::string where);
+  /// `where` begins the errors: the file and, if it has one, the column. `positive`: of two classes.
+  LabelFit(const job::Model& model, std::string where, std::optional<std::string> positive = std::nullopt);
 
   /// Throw DataError if there are more different ones than any model has classes.
   void add(std::string_view text);
   void add(double number);
 
-  /// Throws DataError, with the counts, if there are not as many classes as the model has.
+  /// Throws DataError, with the counts, if there are not as many classes as the model has; ConfigError if the positive
+  /// one is none of them.
   [[nodiscard]] LabelRule finish() const;
 
  private:
@@ -79,6 +86,7 @@ class LabelFit {
   job::ModelKind kind_;
   std::size_t classes_;  ///< that a classifier tells apart
   std::string where_;
+  std::optional<std::string> positive_;
   std::set<std::string> texts_;
   std::set<double> numbers_;
 };

@@ -29,7 +29,9 @@ class LibsvmFile final : public EncodedFile {
         fixed_(encoding),
         rule_(rule),
         labels_(rule.kind() == LabelRule::Kind::kNone ? Labels::kNone : labels),
-        reader_(path, {.cols = features.features, .index_base = features.first_index}) {}
+        reader_(path, {.cols = features.features,
+                       .index_base = features.first_index,
+                       .optional_labels = labels_ == Labels::kNone}) {}
 
   [[nodiscard]] std::optional<EncodedPiece> next() override;
 
@@ -106,7 +108,8 @@ std::vector<double> LibsvmFile::encode_labels(const std::vector<double>& raw) {
 LibsvmFeatures LibsvmFeatures::fit(const job::Libsvm& options, const std::filesystem::path& path, LabelFit* labels) {
   const std::size_t declared = options.features.value_or(0);
   require<ConfigError>(declared <= kMostFeatures, "private.data.libsvm.features must be ", kMostFeatures, " at most");
-  data::LibsvmReader reader(path, {.cols = declared, .index_base = options.first_index});
+  data::LibsvmReader reader(
+      path, {.cols = declared, .index_base = options.first_index, .optional_labels = labels == nullptr});
   LibsvmFeatures to{.features = 0, .first_index = options.first_index};
   std::size_t most = 0;
   double stored = 0;

@@ -19,7 +19,8 @@ struct LibsvmFeatures {
   bool sparse = true;        ///< most values are 0
   std::size_t nonzeros = 0;  ///< the most in a row that are not 0, with some room; 0: any number
 
-  /// Reads the training file once, piece by piece. `labels`, if any, is told all labels.
+  /// Reads the training file once, piece by piece. `labels`, if any, is told all labels;
+  /// without it, rows need none.
   /// Throws DataError as `data::read_libsvm` does.
   [[nodiscard]] static LibsvmFeatures fit(const job::Libsvm& options, const std::filesystem::path& path,
                                           LabelFit* labels);
@@ -32,7 +33,7 @@ struct LibsvmFeatures {
   [[nodiscard]] static LibsvmFeatures load(ByteSource& in);
 };
 
-/// A LIBSVM file, encoded while it is read. `rule` must outlive it. Each row has a label, wanted or not: with
+/// A LIBSVM file, encoded while it is read. `rule` must outlive it. Each row has a label, unless none is wanted: with
 /// `Labels::kIfThere`, one that is no class and the same in all rows stands for none.
 /// Throws DataError if the file cannot be read.
 [[nodiscard]] std::unique_ptr<EncodedFile> open_libsvm(const std::filesystem::path& path,

@@ -11,6 +11,7 @@
 #include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/base/text.h"
 #include "blindfl/data/row_collector.h"
 
 namespace blindfl::app {
@@ -18,7 +19,7 @@ namespace blindfl::app {
 namespace {
 
 constexpr std::uint32_t kMark = 0x52504642;  // "BFPR"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kStateVersion = 2;
 
 void check_job(const job::Job& job, job::FileFormat format) {
   const job::Data& data = job.own.data;
@@ -31,9 +32,9 @@ void check_job(const job::Job& job, job::FileFormat format) {
                          "private.data.label_column is missing: which column of the CSV file holds the labels");
     return;
   }
-  require<ConfigError>(!data.id_column && !data.label_column && data.columns.empty(),
-                       "private.data: LIBSVM files have no columns with names; leave out id_column, label_column and "
-                       "columns");
+  require<ConfigError>(!data.id_column && !data.label_column && !data.weight_column && data.columns.empty(),
+                       "private.data: LIBSVM files have no columns with names; leave out id_column, label_column, "
+                       "weight_column and columns");
   require<ConfigError>(job.shared.alignment.mode == job::AlignmentMode::kAligned,
                        "private.data.train is a LIBSVM file, which has no ids to align rows by; set "
                        "shared.alignment.mode to aligned, or private.data.format to csv if it is none");
@@ -77,7 +78,9 @@ Preparation Preparation::fit(const job::Job& job) {
   const job::FileFormat format = format_of(*data.train, data);
   check_job(job, format);
   std::optional<LabelFit> labels;
-  if (job.own.party == job::PartyName::kB) labels.emplace(job.shared.model, where_labels_are(data));
+  if (job.own.party == job::PartyName::kB) {
+    labels.emplace(job.shared.model, where_labels_are(data), data.label.positive);
+  }
   LabelFit* const told = labels ? &*labels : nullptr;
   Features features = format == job::FileFormat::kCsv ? Features(CsvFeatures::fit(job, *data.train, told))
                                                       : Features(LibsvmFeatures::fit(data.libsvm, *data.train, told));
@@ -109,9 +112,28 @@ PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
     rows.add(std::move(piece->rows));
     std::ranges::move(piece->ids, std::back_inserter(to.ids));
     std::ranges::copy(piece->labels, std::back_inserter(to.labels));
+    std::ranges::copy(piece->weights, std::back_inserter(to.weights));
   }
+  to.filled = file->filled();
   to.rows = rows.finish(to.labels);
   return to;
+}
+
+std::vector<std::string> Preparation::constant_columns() const {
+  const auto* csv = std::get_if<CsvFeatures>(&features_);
+  return csv == nullptr ? std::vector<std::string>() : csv->constant;
+}
+
+std::string words_of(const std::vector<FilledColumn>& filled) {
+  constexpr std::size_t kShown = 20;
+  std::string words;
+  for (std::size_t i = 0; i < std::min(filled.size(), kShown); ++i) {
+    words.append(words.empty() ? "missing cells, filled as in training: " : ", ");
+    words.append("'").append(printable(filled[i].name)).append("' ").append(std::to_string(filled[i].cells));
+    if (filled[i].is_category) words += " (reserved category)";
+  }
+  if (filled.size() > kShown) words += " and " + std::to_string(filled.size() - kShown) + " columns more";
+  return words;
 }
 
 void Preparation::save(ByteSink& out) const {

@@ -23,7 +23,12 @@ struct PreparedRows {
   std::vector<std::string> ids{};         ///< one for each row; empty if the job has no id column
   std::vector<double>
       labels{};  ///< one for each row at B where the file has them; else empty. Classes are 0, 1, 2, ...
+  std::vector<double> weights{};       ///< one for each row that has a label, where the job has a weight column
+  std::vector<FilledColumn> filled{};  ///< columns with missing cells, and how many
 };
+
+/// "missing cells, filled as in training: 'age' 3, 'city' 2 (reserved category)"; empty if nothing was missing.
+[[nodiscard]] std::string words_of(const std::vector<FilledColumn>& filled);
 
 /// How this party's files become features: fitted to the training file, then the same for all files. Private: names,
 /// statistics and vocabularies.
@@ -41,7 +46,9 @@ class Preparation {
                                   const std::filesystem::path& scratch) const;
 
   [[nodiscard]] const PartyShape& shape() const { return shape_; }
-  /// Names of classes in order (classifier at B), for the scores file.
+  /// Columns of the training file that said the same in all rows: nothing is learned from them. Empty after loading.
+  [[nodiscard]] std::vector<std::string> constant_columns() const;
+  /// Names of classes in order (classifier at B), for the scores file; of two, the positive one is the second.
   [[nodiscard]] const std::vector<std::string>& classes() const { return rule_.classes(); }
 
   /// Another limit than that of the job it was fitted to, which is not saved.

@@ -34,7 +34,7 @@ void align_files(const job::Job& job, const std::filesystem::path& list, std::os
   rows.ids = read_ids(job.own.data);
   check_ids(rows.ids, *job.own.data.train);
   JobSession connection(job, {.command = "align"}, out);
-  const protocol::Alignment alignment = align_rows(connection.session(), job.shared, rows, "training rows", out);
+  const protocol::Alignment alignment = align_rows(connection.session(), job, rows, "training rows", out);
   connection.finish();
 
   AtomicFile file(list, Readers::kOwner);

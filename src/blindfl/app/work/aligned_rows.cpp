@@ -7,7 +7,10 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "blindfl/app/peer_limits.h"
+#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 
 namespace blindfl::app {
 
@@ -32,6 +35,43 @@ protocol::Alignment all_rows(std::size_t rows) {
   return alignment;
 }
 
+/// Of the ids in their order, in this session only; zeros if there are none.
+Bytes digest_of_ids(const protocol::Session& session, const std::vector<std::string>& ids) {
+  if (ids.empty()) return Bytes(kDigestBytes);
+  DigestOfPieces digest;
+  const auto add = [&](std::string_view text) {
+    digest.add(write_to_bytes([&](ByteSink& out) { out.write_u64(text.size()); }));
+    digest.add(as_bytes(text));
+  };
+  add("ids of aligned rows");
+  add(session.id());
+  for (const std::string& id : ids) add(id);
+  return digest.finish();
+}
+
+void compare_ids(protocol::Session& session, const std::vector<std::string>& ids, const std::string& what,
+                 std::ostream& out) {
+  net::Channel& channel = session.channel();
+  const Bytes mine = digest_of_ids(session, ids);
+  channel.send({net::Step::kAlignedOrder, 0, kDigestBytes}, mine);
+  Bytes theirs(kDigestBytes);
+  channel.receive({net::Step::kAlignedOrder, 0, kDigestBytes}, [&](ByteSource& in) { in.read(theirs); });
+  const bool peer_has_ids = theirs != Bytes(kDigestBytes);
+  if (ids.empty() || !peer_has_ids) {
+    out << "that the " << what << " are in the same order at both parties is taken on trust: "
+        << (!ids.empty()   ? "the peer names no ids"
+            : peer_has_ids ? "only the peer names ids"
+                           : "neither names ids")
+        << "\n";
+    return;
+  }
+  require<DataError>(mine == theirs, "the ", what,
+                     " of the two parties are not about the same people in the same order, as shared.alignment.mode "
+                     "aligned promises: their ids differ. Sort both files alike; or set the mode to intersection at "
+                     "both; or, if id_column does not name people at both, leave it out at one");
+  out << "the " << what << " have the same ids in the same order at both parties\n";
+}
+
 /// A line each time that another tenth is done.
 class Tenths {
  public:
@@ -53,8 +93,8 @@ class Tenths {
 
 }  // namespace
 
-AlignedRows::AlignedRows(const data::RowSource& rows, protocol::Alignment alignment)
-    : rows_(rows), alignment_(std::move(alignment)) {}
+AlignedRows::AlignedRows(const data::RowSource& rows, protocol::Alignment alignment, std::span<const double> weights)
+    : rows_(rows), alignment_(std::move(alignment)), weights_(weights) {}
 
 data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
   std::vector<std::uint32_t> places;
@@ -67,6 +107,12 @@ data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_
   for (std::size_t i = 0; i < batch.labels.size(); ++i) {
     if (!alignment_.real[chosen[i]]) batch.labels[i] = std::numeric_limits<double>::quiet_NaN();
   }
+  if (!weights_.empty()) {
+    batch.weights.reserve(chosen.size());
+    for (std::size_t i = 0; i < chosen.size(); ++i) {
+      batch.weights.push_back(alignment_.real[chosen[i]] ? weights_[places[i]] : 0);
+    }
+  }
   return batch;
 }
 
@@ -76,6 +122,18 @@ std::vector<double> AlignedRows::in_order(const std::vector<double>& values) con
     ordered[i] = alignment_.real[i] ? values.at(alignment_.rows[i]) : std::numeric_limits<double>::quiet_NaN();
   }
   return ordered;
+}
+
+std::size_t AlignedRows::real() const {
+  return static_cast<std::size_t>(std::ranges::count(alignment_.real, true));
+}
+
+AlignedRows AlignedRows::only_real() const {
+  std::vector<std::uint32_t> places;
+  for (std::size_t i = 0; i < alignment_.size(); ++i) {
+    if (alignment_.real[i]) places.push_back(static_cast<std::uint32_t>(i));
+  }
+  return {rows_, select_places(alignment_, places), weights_};
 }
 
 protocol::Alignment select_places(const protocol::Alignment& all, std::span<const std::uint32_t> places) {
@@ -99,24 +157,26 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
   }
 }
 
-protocol::Alignment align_rows(protocol::Session& session, const job::Shared& shared, const PreparedRows& rows,
+protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
                                const std::string& what, std::ostream& out) {
-  if (shared.alignment.mode == job::AlignmentMode::kAligned) {
+  if (job.shared.alignment.mode == job::AlignmentMode::kAligned) {
     session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
                                                           std::uint64_t{rows.rows->rows()}));
     session.settle();
+    compare_ids(session, rows.ids, what, out);
     return all_rows(rows.rows->rows());
   }
   out << "aligning the " << what << ": " << rows.ids.size() << " ids here\n" << std::flush;
   Tenths tenths(out, "aligning the " + what);
   protocol::AlignmentOptions options;
-  options.kind = kind_of(shared.alignment.mode);
+  options.kind = kind_of(job.shared.alignment.mode);
   options.observer = [&](const protocol::AlignmentProgress& p) { tenths.show(p.done, p.total); };
+  options.check_peer_ids = [&](std::uint64_t theirs) { check_peer_ids(job.own.limits, rows.ids.size(), theirs); };
   protocol::Alignment alignment = protocol::align(session, rows.ids, options);
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
-  out << "aligned: " << alignment.size() << " rows\n" << std::flush;
+  out << "aligned: " << plainly_counted(alignment.size(), "row") << "\n" << std::flush;
   return alignment;
 }
 

@@ -4,17 +4,12 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/nn/deep_models.h"
 
 namespace blindfl::app {
 
 namespace {
 
 using job::ModelKind;
-
-nn::Activation activation_of(job::ActivationKind kind) {
-  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
-}
 
 template <class Holder>
 JobModel with_forward(Holder model) {
@@ -24,15 +19,19 @@ JobModel with_forward(Holder model) {
   return made;
 }
 
+void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
+  made.plan.insert(made.plan.end(), plan.begin(), plan.end());
+}
+
 /// What a source layer's parameters say of it. Layers that the model has not are empty.
 void add_facts(JobModel& made, const nn::MatMul& layer) {
   if (layer.is_empty()) return;
-  if (!layer->why().empty()) made.why.push_back(layer->why());
+  add_plan(made, layer->plan());
   made.encrypted_update = made.encrypted_update || layer->layer().params().encrypted();
 }
 
 void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
-  if (!layer->why().empty()) made.why.push_back(layer->why());
+  add_plan(made, layer->plan());
   const auto learns_encrypted = [&](Party party) {
     return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
       return field.update == protocol::Update::kEncrypted;
@@ -64,12 +63,8 @@ JobModel make_wide_deep(protocol::Session& session, const job::Model& model, con
 }
 
 JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  const nn::DlrmShape shape{.bottom = model.dlrm.bottom,
-                            .vectors = model.dlrm.vectors,
-                            .dimension = model.embedding_dim,
-                            .top = model.dlrm.top};
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
-                      shape, layers.outputs, activation_of(model.activation), options_of(layers));
+                      dlrm_shape(model), layers.outputs, activation_of(model.activation), options_of(layers));
   return made_of(made, made->numeric, made->embedded);
 }
 
@@ -97,6 +92,17 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
 
 }  // namespace
 
+nn::Activation activation_of(job::ActivationKind kind) {
+  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
+}
+
+nn::DlrmShape dlrm_shape(const job::Model& model) {
+  return {.bottom = model.dlrm.bottom,
+          .vectors = model.dlrm.vectors,
+          .dimension = model.embedding_dim,
+          .top = model.dlrm.top};
+}
+
 nn::Family family_of(const job::Model& model) {
   if (job::is_classifier(model.kind)) {
     return model.class_count() > 2 || model.kind == ModelKind::kMlr ? nn::Family::kMultinomial : nn::Family::kLogistic;
@@ -111,17 +117,23 @@ JobModel make_model(protocol::Session& session, const job::Model& model, const J
   return made;
 }
 
-train::Loss job_loss(const JobModel& model, const job::Top& top) {
+train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights) {
   torch::Tensor by_class;
-  if (!top.class_weights.empty()) by_class = torch::tensor(top.class_weights, torch::kFloat32);
-  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels) {
+  if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
+  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels,
+                                           const torch::Tensor& by_row) {
     const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
-    if (!by_class.defined() && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
+    const bool is_weighted = by_class.defined() || by_row.defined();
+    if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
     torch::Tensor weights = is_real.to(torch::kFloat32);
     if (by_class.defined()) {
       weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
     }
-    return nn::weighted_loss(family, scores, labels, weights);
+    if (by_row.defined()) weights = weights * by_row;
+    // Divided by all rows of the batch in there, and here by those that count. A batch of placeholders has no gradient.
+    const double real = is_real.sum().item<double>();
+    const double all = static_cast<double>(labels.numel());
+    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? all / real : 0);
   };
 }
 

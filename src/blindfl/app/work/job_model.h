@@ -8,6 +8,7 @@
 
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/job_layers.h"
+#include "blindfl/nn/deep_models.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/models.h"
 #include "blindfl/train/trainer.h"
@@ -20,20 +21,26 @@ struct JobModel {
   train::Forward forward;
   nn::Family family{};
   std::size_t outputs = 1;
-  std::vector<std::string> why;     ///< of each layer, what the planner chose and why
-  bool encrypted_update = false;    ///< A's weights, or some of its tables, learn under encryption
-  bool encrypted_update_b = false;  ///< some of B's tables do
+  std::vector<protocol::PlanRow> plan;  ///< what the planner weighed and chose for the source layers
+  bool encrypted_update = false;        ///< A's weights, or some of its tables, learn under encryption
+  bool encrypted_update_b = false;      ///< some of B's tables do
 };
 
 /// What a model's scores mean.
 [[nodiscard]] nn::Family family_of(const job::Model& model);
 
+/// What the layers of a model are called in a job, as those of nn take it.
+[[nodiscard]] nn::Activation activation_of(job::ActivationKind kind);
+[[nodiscard]] nn::DlrmShape dlrm_shape(const job::Model& model);
+
 /// Makes the model with this party's initial shares. Both parties make it at the same time.
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
 [[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
 
-/// The loss of a batch as B's job wants it: with class weights, and without placeholders, whose
-/// label is NaN. At A, a value without meaning.
-[[nodiscard]] train::Loss job_loss(const JobModel& model, const job::Top& top);
+/// The loss of a batch as B's job wants it: with weights of classes and rows, and the mean over the rows that have a
+/// label. Those of placeholders are NaN: they add nothing, and the others' derivatives grow by as much as if the batch
+/// had no more than them, so that the model is that of plain training on them. Which these are stays with B:
+/// derivatives leave it as shares alone. At A, a value without meaning.
+[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights);
 
 }  // namespace blindfl::app

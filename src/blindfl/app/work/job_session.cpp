@@ -27,7 +27,9 @@ Party party_of(job::PartyName name) {
 
 JobSession::JobSession(const job::Job& job, const Options& options, std::ostream& out)
     : schemes_(job_schemes(job.shared.scheme)) {
-  const net::GrpcOptions link = link_of(job.own.link);
+  net::GrpcOptions link = link_of(job.own.link);
+  const bool debug = job.own.run.log == job::LogLevel::kDebug;
+  link.on_notice = [&out, debug](const net::LinkNotice& notice) { print_notice(notice, debug, out); };
   if (!link.tls) {
     out << "WARNING: no TLS. Anybody on the way can read and change what is sent, and nobody knows who the peer is.\n";
   }

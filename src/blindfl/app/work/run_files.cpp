@@ -100,8 +100,9 @@ job::Shared parse_shared(std::string_view text) {
   return shared;
 }
 
+/// Version 1 had no test share, and not the number of rows that were trained on.
 FileLabel model_label() {
-  return {.kind = "model"};
+  return {.kind = "model", .version = 2};
 }
 
 /// Version 1 had no digests of the files.
@@ -122,6 +123,7 @@ void write_facts(ByteSink& out, const ModelFacts& facts) {
   out.write_u8(facts.party == Party::kA ? 0 : 1);
   out.write_u64(facts.step);
   out.write_u64(facts.rows);
+  out.write_u64(facts.trained);
   write_text(out, assignments_of(facts.shared));
   for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
     const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
@@ -139,13 +141,15 @@ PartyShape read_shape_of(ByteSource& in) {
   return read_shape(source);
 }
 
-ModelFacts read_facts(ByteSource& in) {
+ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   ModelFacts facts;
   facts.run = read_text(in);
   facts.party = in.read_u8() == 0 ? Party::kA : Party::kB;
   facts.step = in.read_u64();
   facts.rows = in.read_u64();
+  facts.trained = version > 1 ? in.read_u64() : facts.rows;
   facts.shared = parse_shared(read_text(in));
+  if (version == 1) facts.shared.training.test_share = 0;
   facts.shape_a = read_shape_of(in);
   facts.shape_b = read_shape_of(in);
   return facts;
@@ -194,12 +198,20 @@ void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const st
   }
 }
 
-void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step) {
+void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep) {
+  namespace fs = std::filesystem;
+  const fs::path aside = folder.checkpoint_path(step).parent_path() / "superseded";
   for (const run::SavedStep& saved : folder.checkpoints()) {
     if (saved.step <= step) continue;
-    std::filesystem::remove(saved.path);
+    if (fs::create_directory(aside)) fs::permissions(aside, fs::perms::owner_all);
+    fs::rename(saved.path, aside / saved.path.filename());
     flush_name_to_disk(saved.path);
   }
+  if (!fs::is_directory(aside)) return;
+  std::vector<fs::directory_entry> files(fs::directory_iterator(aside), {});
+  std::erase_if(files, [](const fs::directory_entry& file) { return file.path().extension() != ".ckpt"; });
+  std::ranges::sort(files, std::greater{}, [](const fs::directory_entry& file) { return file.last_write_time(); });
+  for (std::size_t i = keep; i < files.size(); ++i) fs::remove(files[i].path());
 }
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation) {
@@ -279,9 +291,9 @@ ModelFacts load_model_facts(const std::filesystem::path& folder) {
                        ": there is no model; train one with `blindfl train`, or set private.run.folder to the folder "
                        "of a finished run");
   ModelFacts facts;
-  read_checked(path, model_label(), [&](ByteSource& in, std::uint32_t /*version*/) {
+  read_checked(path, model_label(), [&](ByteSource& in, std::uint32_t version) {
     reading_state([&] {
-      facts = read_facts(in);
+      facts = read_facts(in, version);
       skip_rest(in);
     });
   });
@@ -290,9 +302,9 @@ ModelFacts load_model_facts(const std::filesystem::path& folder) {
 
 protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model) {
   std::optional<protocol::MaskKey> masks;
-  read_checked(folder / "model.bin", model_label(), [&](ByteSource& in, std::uint32_t /*version*/) {
+  read_checked(folder / "model.bin", model_label(), [&](ByteSource& in, std::uint32_t version) {
     reading_state([&] {
-      (void)read_facts(in);
+      (void)read_facts(in, version);
       masks.emplace(protocol::MaskKey::load(in));
       nn::load_state(*model.module, in);
     });

@@ -21,8 +21,11 @@
 //   preparation.bin   how this party's columns become features
 //   alignment.bin     this party's rows in the common order
 //   keys.bin          secret keys of what the peer holds encrypted; only with updates under encryption
-//   checkpoints/      all that training needs to resume
-//   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs
+//   checkpoints/      all that training needs to resume; superseded/ has those that a resume went back behind
+//   model/            model.bin, and copies of preparation.bin and keys.bin: all that scoring needs; alignments/ and
+//                     scorings.bin: which files it has scored
+//
+// and job.yaml, the job that the run began with (job/kept_job.h).
 
 namespace blindfl::app {
 
@@ -45,9 +48,10 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
                                             nn::FederatedOptimizer& optimizer);
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
-/// Removes checkpoints of later steps than `step`, which both parties resume after. The peer has other shares for those
-/// steps than it will have when it gets there again, and shares of two attempts do not fit together.
-void remove_checkpoints_after(const run::RunFolder& folder, std::uint64_t step);
+/// Moves checkpoints of later steps than `step`, which both parties resume after, to checkpoints/superseded, where the
+/// `keep` that were written last stay: the peer will have other shares when it gets to those steps again, and shares of
+/// two attempts do not fit together, but work is not thrown away because a peer says that it lacks it.
+void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep);
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation);
 [[nodiscard]] Preparation load_preparation(const std::filesystem::path& folder);
@@ -83,11 +87,14 @@ struct ModelFacts {
   std::string run;  ///< the name that both parties know its run by
   Party party{};
   std::uint64_t step = 0;
-  std::uint64_t rows = 0;  ///< trained on, validation included: the planner looks at them
-  job::Shared shared{};    ///< as it was trained
+  std::uint64_t rows = 0;     ///< of the alignment, whatever they are used for: the planner looks at them
+  std::uint64_t trained = 0;  ///< rows that were trained on: at B without placeholders, which A cannot tell
+  job::Shared shared{};       ///< as it was trained, and settled
   PartyShape shape_a{};
   PartyShape shape_b{};
 
+  /// For the labels of files that belong to the model.
+  [[nodiscard]] std::string owner() const { return "party " + std::string(name_of(party)) + " of run " + run; }
   /// What both parties know this very state of the weights by.
   [[nodiscard]] std::string name() const { return run + "-" + std::to_string(step); }
 };

@@ -53,7 +53,8 @@ void RunLog::step(const train::StepReport& report) {
   epoch_ = report.epoch;
   rows_ += report.rows;
   ++steps_;
-  loss_ += report.loss.value_or(0);
+  loss_ += report.loss.value_or(0) * static_cast<double>(report.labelled);
+  labelled_ += report.labelled;
   if (options_.progress) {
     progress_.set_bytes(net::total(channel_.sent()).bytes + net::total(channel_.received()).bytes);
     progress_.show(report);
@@ -70,7 +71,7 @@ void RunLog::write_train_line(const train::StepReport& report) {
   const std::uint64_t received = net::total(channel_.received()).bytes;
   const double waited = channel_.seconds_waiting() + channel_.seconds_sending();
   std::vector<run::Measure> values;
-  if (report.loss) values.push_back({"loss", loss_ / static_cast<double>(steps_)});
+  if (labelled_ > 0) values.push_back({"loss", loss_ / static_cast<double>(labelled_)});
   values.push_back({"rows_per_second", static_cast<double>(rows_) / taken});
   values.push_back({"seconds_per_step", taken / static_cast<double>(steps_)});
   values.push_back({"seconds_waiting", waited - waited_});
@@ -83,16 +84,20 @@ void RunLog::write_train_line(const train::StepReport& report) {
   bytes_received_ = received;
   waited_ = waited;
   loss_ = 0;
+  labelled_ = 0;
   steps_ = 0;
   rows_ = 0;
 }
 
-void RunLog::measured(const std::string& set, const std::vector<run::Measure>& values) {
-  metrics_.write({.step = step_, .epoch = epoch_, .seconds = seconds(), .set = set, .values = values});
-  events_.write(step_, wall_time(), set, values);
+void RunLog::measured(const std::string& set, const std::vector<run::Measure>& values, const std::string& more,
+                      const std::optional<Moment>& moment) {
+  const auto [step, epoch] = moment.value_or(Moment{step_, epoch_});
+  metrics_.write({.step = step, .epoch = epoch, .seconds = seconds(), .set = set, .values = values});
+  events_.write(step, wall_time(), set, values);
   std::ostringstream line;
   line << set << std::fixed << std::setprecision(4);
   for (const run::Measure& value : values) line << "  " << value.name << " " << value.value;
+  if (!more.empty()) line << "  (" << more << ")";
   if (options_.progress) out_ << line.str() << "\n" << std::flush;
 }
 

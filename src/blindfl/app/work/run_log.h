@@ -31,8 +31,15 @@ class RunLog {
 
   /// After each step.
   void step(const train::StepReport& report);
-  /// What B measured on other rows. Shown and kept.
-  void measured(const std::string& set, const std::vector<run::Measure>& values);
+  /// Of a model: how many steps it took, and in which epoch.
+  struct Moment {
+    std::uint64_t step = 0;
+    std::uint64_t epoch = 0;
+  };
+  /// What B measured on other rows, of the model as it is now or as it was at another moment. Shown and kept; `more` is
+  /// shown behind it.
+  void measured(const std::string& set, const std::vector<run::Measure>& values, const std::string& more = {},
+                const std::optional<Moment>& moment = std::nullopt);
   /// Seconds of work, those of earlier processes included.
   [[nodiscard]] double seconds() const;
 
@@ -53,7 +60,8 @@ class RunLog {
   std::uint64_t bytes_sent_ = 0;
   std::uint64_t bytes_received_ = 0;
   double waited_ = 0;
-  double loss_ = 0;
+  double loss_ = 0;  ///< the sum over the rows that have a label
+  std::size_t labelled_ = 0;
   std::size_t steps_ = 0;
   std::size_t rows_ = 0;
   std::uint64_t step_ = 0;

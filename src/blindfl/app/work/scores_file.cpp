@@ -18,6 +18,10 @@ std::string digits(float value) {
 
 std::string header(const JobModel& model, bool has_ids, const std::vector<std::string>& classes) {
   std::string line = has_ids ? "id" : "row";
+  // Of two classes the score is the probability of the positive one, whose name says so.
+  if (model.family == nn::Family::kLogistic && classes.size() == 2) {
+    return line.append(",").append(csv_cell("score_" + classes[1])).append("\n");
+  }
   if (model.family != nn::Family::kMultinomial) return line.append(",score\n");
   for (std::size_t i = 0; i < model.outputs; ++i) {
     std::string name = "score_";

@@ -8,10 +8,14 @@
 #include "blindfl/app/open_top.h"
 #include "blindfl/app/work/aligned_rows.h"
 #include "blindfl/app/work/job_session.h"
+#include "blindfl/app/work/kept_alignments.h"
 #include "blindfl/app/work/measures.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/scoring_counts.h"
+#include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 
 namespace blindfl::app {
@@ -26,12 +30,13 @@ protocol::Settings settings_of(const ModelFacts& facts) {
 
 void ScoringRun::predict(const std::optional<std::filesystem::path>& scores) {
   require<ConfigError>(job_.own.data.score.has_value(),
-                       "private.data.score is missing: the file with rows to predict the labels of");
+                       "--data is missing, and so is private.data.score: the file with rows to predict the labels of");
   run(Use::kPredict, *job_.own.data.score, scores);
 }
 
 void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
-  require<ConfigError>(job_.own.data.test.has_value(), "private.data.test is missing: the file to measure with");
+  require<ConfigError>(job_.own.data.test.has_value(),
+                       "--data is missing, and so is private.data.test: the file to measure with");
   run(Use::kEvaluate, *job_.own.data.test, scores);
 }
 
@@ -56,7 +61,15 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << rows.rows->rows() << " rows\n" << std::flush;
+  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n";
+  if (!rows.filled.empty()) out_ << words_of(rows.filled) << "\n";
+  if (is_b && !preparation.classes().empty()) {
+    out_ << class_words(job.shared.model, preparation.classes()) << "\n";
+  }
+  out_ << std::flush;
+  const auto file = MarkedFile::of(path, rows.rows->rows());
+  const std::uint64_t most = job_.own.limits.scorings;
+  if (!is_b) check_scorings(folder, facts.owner(), facts.name(), file.digest, most);
 
   JobSession connection(job,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
@@ -65,25 +78,34 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
                          .keys = load_keys(folder)},
                         out_);
   protocol::Session& session = connection.session();
-  const AlignedRows aligned(*rows.rows, align_rows(session, job.shared, rows, "rows to score", out_));
+  const KeptAlignments kept(folder, facts.owner(), facts.name());
+  const AlignedRows aligned(*rows.rows, align_scored(session, job, rows, file, kept, out_));
   const JobLayers layers = job_layers(job.shared, facts.shape_a, facts.shape_b, facts.rows);
   JobModel model = make_model(session, job.shared.model, layers);
   const protocol::MaskKey masks = load_model(folder, model);
   const protocol::RepeatableScoring repeatable(session, masks);
+  if (!is_b) {
+    const std::uint64_t count = count_scoring(folder, facts.owner(), facts.name(), file.digest, most);
+    out_ << "scoring " << count << " of this file with this model, of " << most << " (private.limits.scorings)\n";
+  }
   const torch::Tensor scores = train::score(model.forward, aligned, job.shared.training.batch);
   connection.finish();
 
   if (!is_b) {
-    out_ << "scored " << aligned.rows() << " rows; the scores are B's alone\n";
+    out_ << "scored " << plainly_counted(aligned.rows(), "row") << "; the scores are B's alone\n";
     return;
   }
   if (use == Use::kEvaluate) {
-    const Judged judged = judge(model, scores, aligned.in_order(rows.labels));
-    out_ << "rows " << judged.labels.size() << std::fixed << std::setprecision(6);
-    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), judged)) {
+    const auto judged = judge(model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
+                              rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
+    require<DataError>(judged.has_value(), "there are no rows with a label to measure on");
+    out_ << "rows " << judged->labels.size() << std::fixed << std::setprecision(6);
+    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *judged)) {
       out_ << "\n" << value.name << " " << value.value;
     }
     out_ << "\n";
+    const run::ConfusionMatrix confusion = confusion_of(job.shared.model, *judged, preparation.classes());
+    if (!confusion.empty()) out_ << run::confusion_text(confusion);
   }
   if (scores_path) {
     write_scores(*scores_path, model, scores, aligned.alignment(), rows, preparation.classes());

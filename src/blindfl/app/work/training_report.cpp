@@ -4,11 +4,11 @@
 #include <iomanip>
 #include <map>
 #include <ostream>
-#include <sstream>
 
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/open_top.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/plan_words.h"
 
 namespace blindfl::app {
@@ -34,23 +34,40 @@ JobEstimate expected_of(const TrainingFacts& facts) {
   return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected) {
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected,
+                                      const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
-      {"rows", std::to_string(facts.rows)},
-      {"batch", std::to_string(shared.training.batch)},
-      {"epochs", std::to_string(shared.training.epochs)},
+      {"rows", rows_text(rows)},
+      {"batch size", count_text(shared.training.batch)},
+      {"epochs", count_text(expected.epochs)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
-      {"momentum", job::number_text(shared.training.momentum)},
+      {"momentum", job::number_text(shared.training.momentum.value_or(0))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   all.push_back({"security", security_text(expected.schemes)});
   all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
-  for (const std::string& why : facts.model.why) all.push_back({"planner", why});
   return all;
+}
+
+/// On the line that the job names, as the planner counts.
+std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
+  const protocol::Link link = job_link(facts.job.shared.scheme);
+  std::vector<run::PlanFact> plan;
+  plan.reserve(facts.model.plan.size());
+  for (const protocol::PlanRow& row : facts.model.plan) {
+    plan.push_back({.layer = row.layer,
+                    .features = part_in_words(row),
+                    .way = way_in_words(row),
+                    .seconds = row.step.seconds(link),
+                    .bytes = static_cast<double>(row.step.bytes()),
+                    .chosen = row.chosen,
+                    .refused = row.refused});
+  }
+  return plan;
 }
 
 /// For the steps that this process took, on the line that the job names.
@@ -65,6 +82,10 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobE
           {"a step", step.seconds(expected.link), facts.training_seconds / steps, Unit::kSeconds},
           {"sent in a step", sent, static_cast<double>(facts.bytes_sent) / steps, Unit::kBytes},
           {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
+}
+
+std::string amount_text(double value, Unit unit) {
+  return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
 }
 
 run::Matching matching_of(job::AlignmentMode mode) {
@@ -97,8 +118,10 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
                                const net::Channel& channel) {
   run::RunReport report;
   report.summary = summary;
+  report.model_name = name_of_model(facts.job.shared.model.kind);
   const JobEstimate expected = expected_of(facts);
-  report.facts = facts_of(facts, expected);
+  report.facts = facts_of(facts, expected, summary.rows);
+  report.plan = plan_of(facts);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts, expected);
@@ -113,36 +136,51 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   return report;
 }
 
-std::string amount_text(double value, Unit unit) {
+std::string rows_text(const run::RowCounts& rows) {
+  std::string text = std::to_string(rows.training) + " trained on";
+  if (rows.validation > 0) text += ", " + std::to_string(rows.validation) + " for validation";
+  if (rows.test > 0) text += ", " + std::to_string(rows.test) + " for the test";
+  return text;
+}
+
+std::string baseline_text(const run::RunSummary& summary) {
   std::ostringstream text;
-  text << std::setprecision(3);
-  if (unit == Unit::kBytes) {
-    if (value >= 1e6) {
-      text << value / 1e6 << " MB";
-    } else if (value >= 1e3) {
-      text << value / 1e3 << " kB";
-    } else {
-      text << value << " B";
-    }
-  } else if (unit == Unit::kSeconds) {
-    if (value < 1) {
-      text << value * 1e3 << " ms";
-    } else {
-      text << value << " s";
-    }
-  } else {
-    text << value;
+  text << std::fixed << std::setprecision(4);
+  for (const run::Measure& alone : summary.baseline) {
+    const auto federated = std::ranges::find(summary.results, alone.name, &run::Measure::name);
+    if (federated == summary.results.end()) continue;
+    text << "B alone: " << alone.name << " " << alone.value << ", federated " << federated->value << "\n";
   }
   return text.str();
 }
 
+std::string name_of_model(job::ModelKind kind) {
+  switch (kind) {
+    case job::ModelKind::kLr:
+      return "Logistic regression";
+    case job::ModelKind::kMlr:
+      return "Multinomial regression";
+    case job::ModelKind::kLinear:
+      return "Linear regression";
+    case job::ModelKind::kPoisson:
+      return "Poisson regression";
+    case job::ModelKind::kMlp:
+      return "Multi-layer perceptron";
+    case job::ModelKind::kWdl:
+      return "Wide and deep";
+    case job::ModelKind::kDlrm:
+      return "DLRM";
+  }
+  fail<InvalidArgument>("there is no such model");
+}
+
 void print_costs(const run::RunReport& report, std::ostream& out) {
   for (const run::PhaseTime& phase : report.phases) {
-    out << std::left << std::setw(50) << phase.name << amount_text(phase.seconds, Unit::kSeconds) << "\n";
+    out << std::left << std::setw(50) << phase.name << seconds_text(phase.seconds) << "\n";
   }
   for (const run::CostComparison& cost : report.costs) {
-    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(10)
-        << amount_text(cost.predicted, cost.unit) << " measured " << amount_text(cost.measured, cost.unit) << "\n";
+    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(12)
+        << amount_text(cost.predicted, cost.unit) << "  measured " << amount_text(cost.measured, cost.unit) << "\n";
   }
 }
 

@@ -34,10 +34,16 @@ struct TrainingFacts {
 [[nodiscard]] run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
                                              const net::Channel& channel);
 
+/// "540 trained on, 60 for the test".
+[[nodiscard]] std::string rows_text(const run::RowCounts& rows);
+
+/// "B alone: auc 0.7210, federated 0.8034", a line for each measure that both have; nothing without a baseline.
+[[nodiscard]] std::string baseline_text(const run::RunSummary& summary);
+
 /// What was predicted beside what was measured, some lines.
 void print_costs(const run::RunReport& report, std::ostream& out);
 
-/// "12.3 MB", "4.1 s": for lines of text.
-[[nodiscard]] std::string amount_text(double value, run::CostComparison::Unit unit);
+/// "Logistic regression": for titles.
+[[nodiscard]] std::string name_of_model(job::ModelKind kind);
 
 }  // namespace blindfl::app

@@ -6,16 +6,28 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <iomanip>
 #include <iostream>
 #include <ostream>
+#include <sstream>
 
+#include "blindfl/app/job/kept_job.h"
 #include "blindfl/app/open_top.h"
+#include "blindfl/app/peer_limits.h"
 #include "blindfl/app/run.h"
+#include "blindfl/app/work/baseline.h"
 #include "blindfl/app/work/folder_start.h"
+#include "blindfl/app/work/kept_alignments.h"
+#include "blindfl/app/work/row_split.h"
 #include "blindfl/app/work/scores_file.h"
+#include "blindfl/app/work/scoring_counts.h"
 #include "blindfl/app/work/training_report.h"
+#include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 #include "blindfl/protocol/repeatable_scoring.h"
+#include "blindfl/run/loss_trend.h"
 
 namespace blindfl::app {
 
@@ -32,29 +44,31 @@ std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
 }
 
-/// Rows that are kept back for validation, the same at both parties: `validation_share` of all, by chance.
-struct Split {
-  std::vector<std::uint32_t> training;
-  std::vector<std::uint32_t> validation;
-};
+/// Checkpoints of a whole run, about, where there are more epochs than anybody wants to go back to.
+constexpr std::size_t kCheckpoints = 100;
 
-Split split_rows(std::size_t rows, std::size_t training, std::uint64_t seed) {
-  constexpr std::uint64_t kOfSplit = 0x5A11D;  // another order than that of the batches
-  std::vector<std::uint32_t> order = data::BatchOrder(rows, rows, seed ^ kOfSplit).batches(1).front();
-  Split split;
-  const auto middle = order.begin() + static_cast<std::ptrdiff_t>(training);
-  split.training.assign(order.begin(), middle);
-  split.validation.assign(middle, order.end());
-  std::ranges::sort(split.training);
-  std::ranges::sort(split.validation);
-  return split;
+/// A baseline may take as long as training did, and this many seconds in any case.
+constexpr double kBaselineSeconds = 60;
+
+std::string decimal(double value) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << value;
+  return text.str();
+}
+
+/// Weights in the order of an alignment, if there are any.
+std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& rows) {
+  return rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights);
 }
 
 }  // namespace
 
-TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out)
-    : job_(job), start_(start), out_(out), party_(party_of(job.own.party)) {
+TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume)
+    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(party_of(job.own.party)) {
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
+  require<ConfigError>(!job.own.data.test || job.shared.training.test_share.value_or(0) == 0,
+                       "shared.training.test_share is for jobs without a test file, and private.data.test names one; "
+                       "leave out one of them");
 }
 
 TrainingRun::~TrainingRun() {
@@ -77,15 +91,28 @@ void TrainingRun::run() {
     train();
     if (!stopped_) finish();
     connection_->finish();
-  } catch (const std::exception&) {
+    if (!stopped_ && is_b()) {
+      // The peer need not wait for what follows.
+      connection_->channel().close();
+      add_baseline();
+    }
+  } catch (const std::exception& error) {
     const bool asked = connection_ && connection_->interrupted();
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
     require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
+    const bool lost = dynamic_cast<const TransportError*>(&error) != nullptr;
+    if (lost && folder_ && log_ && !folder_->checkpoints().empty()) fail<TransportError>(error.what(), way_on());
     throw;
   }
   require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
                  "; continue with `blindfl resume` at both parties");
+}
+
+std::string TrainingRun::way_on() const {
+  const std::string more = resume_.epochs ? " --epochs " + std::to_string(epochs_) : std::string();
+  return ". Nothing is lost up to step " + std::to_string(folder_->checkpoints().front().step) + ": `blindfl resume" +
+         more + "` at both parties continues there";
 }
 
 void TrainingRun::open_folder() {
@@ -107,6 +134,7 @@ void TrainingRun::open_folder() {
   }
   summary_ = run::read_summary(path);
   folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
+  require_same_options(path, job_);
   keys_ = load_keys(path);
 }
 
@@ -123,11 +151,23 @@ void TrainingRun::read_files() {
     check_ids(train_rows_.ids, *job_.own.data.train);
     if (test_rows_) check_ids(test_rows_->ids, *job_.own.data.test);
   }
-  out_ << "read " << train_rows_.rows->rows() << " rows to train on";
+  out_ << "read " << plainly_counted(train_rows_.rows->rows(), "row") << " to train on";
   if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
-  out_ << ": " << words_of(preparation_->shape()) << " (" << std::lround(Seconds(Clock::now() - begin).count())
-       << " s)\n"
-       << std::flush;
+  out_ << ": " << words_of(preparation_->shape()) << " (" << seconds_text(Seconds(Clock::now() - begin).count())
+       << ")\n";
+  tell_about_data();
+}
+
+void TrainingRun::tell_about_data() {
+  const std::string classes = class_words(job_.shared.model, preparation_->classes());
+  if (!classes.empty()) out_ << classes << "\n";
+  if (!train_rows_.filled.empty()) out_ << words_of(train_rows_.filled) << "\n";
+  if (test_rows_ && !test_rows_->filled.empty()) out_ << "of the test file, " << words_of(test_rows_->filled) << "\n";
+  for (const std::string& name : preparation_->constant_columns()) {
+    out_ << "column '" << printable(name)
+         << "' says the same in all rows of the training file: nothing is learned from it\n";
+  }
+  out_ << std::flush;
 }
 
 // Before the peer is met: B's shape is not known yet, and A need not know it to say no.
@@ -156,7 +196,7 @@ void TrainingRun::meet_peer() {
       if (mine.steps.size() < RunOffer::kMostSteps) mine.steps.push_back(saved.step);
     }
   }
-  resumed_ = common_step(mine, exchange_offers(connection_->session(), mine));
+  agree_on_start(mine, exchange_offers(connection_->session(), mine));
   if (resumed_ || !folder_) return;
   // Nothing was trained yet: both begin anew.
   if (options.ledger) {
@@ -165,6 +205,19 @@ void TrainingRun::meet_peer() {
   }
   folder_.reset();
   remove_run(job_.own.run.folder);
+}
+
+void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
+  protocol::Session& session = connection_->session();
+  // What nobody says follows from what both know.
+  const std::uint64_t epochs = resume_.epochs.value_or(job_.shared.training.epochs.value_or(0));
+  session.agree("how far the run goes",
+                protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
+  session.settle();
+  resumed_ = common_step(mine, theirs);
+  require<ConfigError>(resumed_ || !resume_.epochs,
+                       "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
+  if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
 }
 
 void TrainingRun::begin_folder() {
@@ -180,6 +233,7 @@ void TrainingRun::begin_folder() {
     fs::rename(*early_ledger_, folder_->new_ledger_path());
     early_ledger_.reset();
   }
+  write_text_atomically(folder_->path() / "job.yaml", job::kept_text(job_), Readers::kOwner);
   save_preparation(folder_->path(), *preparation_);
 }
 
@@ -188,48 +242,107 @@ void TrainingRun::take_rows() {
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
   const auto train = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
-  std::optional<MarkedFile> test;
-  if (test_rows_) test = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
   if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), train, test);
+    alignment_ = load_alignment(folder_->path(), train, test_file_);
   } else {
-    alignment_.train = align_rows(session, job_.shared, train_rows_, "training rows", out_);
-    if (test_rows_) alignment_.test = align_rows(session, job_.shared, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_, train, test);
+    alignment_.train = align_rows(session, job_, train_rows_, "training rows", out_);
+    if (test_rows_) alignment_.test = align_rows(session, job_, *test_rows_, "test rows", out_);
+    save_alignment(folder_->path(), alignment_, train, test_file_);
   }
+  job_.shared = settled(job_.shared, alignment_.train.size(), test_rows_.has_value());
 }
 
 void TrainingRun::make_parts() {
   protocol::Session& session = connection_->session();
   const PartyShape& mine = preparation_->shape();
   theirs_ = exchange_shapes(session, mine);
+  check_peer_shape(job_.own.limits, theirs_);
   out_ << "the peer has " << words_of(theirs_) << "\n";
   const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
+  settle_epochs();
   const job::Training& training = job_.shared.training;
-  const Split split = split_rows(alignment_.train.size(), layers_->training_rows, training.order_seed);
-  training_.emplace(*train_rows_.rows, select_places(alignment_.train, split.training));
-  if (!split.validation.empty()) {
-    validation_.emplace(*train_rows_.rows, select_places(alignment_.train, split.validation));
+  const SplitPlaces split = split_places(split_of(training, alignment_.train.size()), training.order_seed);
+  protocol::Alignment trained_on = select_places(alignment_.train, split.training);
+  if (is_b()) {
+    weighting_ = weighting_of(job_, train_rows_, trained_on);
+    if (!weighting_.by_class.empty()) out_ << weight_words(preparation_->classes(), weighting_.by_class) << "\n";
   }
+  training_.emplace(*train_rows_.rows, std::move(trained_on), weighting_.by_row);
+  const auto choose = [&](std::optional<AlignedRows>& rows, const std::vector<std::uint32_t>& places) {
+    if (!places.empty()) rows.emplace(*train_rows_.rows, select_places(alignment_.train, places));
+  };
+  choose(validation_, split.validation);
+  choose(test_, split.test);
+  if (test_rows_) test_.emplace(*test_rows_->rows, *alignment_.test);
+  count_rows();
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& why : model_.why) out_ << why << "\n";
-  trainer_ = std::make_unique<train::Trainer>(
-      *model_.module, model_.forward, job_loss(model_, job_.own.top), *training_,
-      train::TrainOptions{
-          .epochs = training.epochs, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed});
+  for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
+  loss_ = job_loss(model_, weighting_.by_class);
+  trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
+}
+
+train::TrainOptions TrainingRun::train_options() const {
+  const job::Training& training = job_.shared.training;
+  train::TrainOptions options{
+      .epochs = epochs_, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed};
+  // Layers stay as they were planned, whatever the run is prolonged to.
+  if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
+  return options;
+}
+
+void TrainingRun::settle_epochs() {
+  epochs_ = resume_.epochs.value_or(layers_->epochs);
+  require<ConfigError>(epochs_ <= layers_->epochs || !keys_,
+                       "--epochs: this run updates weights under encryption, in sums with room for the ",
+                       layers_->epochs,
+                       " epochs that were planned and no more; start a new run with more epochs, or with "
+                       "shared.scheme.update: exchanged");
+  if (epochs_ > 2 * layers_->epochs) {
+    out_ << "this run was planned for " << layers_->epochs << " epochs: with " << epochs_
+         << " it opens more values than its hiding was planned for, and each doubling costs one bit of it\n";
+  }
+}
+
+void TrainingRun::check_progress() const {
+  require<ConfigError>(*resumed_ <= trainer_->steps(), "the run is at step ", *resumed_, ", after ",
+                       *resumed_ / trainer_->steps_per_epoch(), " whole epochs, and ", epochs_, " epochs are ",
+                       trainer_->steps(),
+                       " steps: say how far it goes with `blindfl resume --epochs N` at both parties");
+}
+
+void TrainingRun::count_rows() {
+  // A cannot tell which of its rows have no label at B.
+  const auto count = [&](const std::optional<AlignedRows>& rows) -> std::uint64_t {
+    if (!rows) return 0;
+    return is_b() ? rows->real() : rows->rows();
+  };
+  summary_.rows = {.training = count(training_), .validation = count(validation_), .test = count(test_)};
+  require<DataError>(summary_.rows.training > 0,
+                     "none of the rows to train on is one that both parties have; they have too few in common");
+  out_ << "training on " << summary_.rows.training << " rows";
+  if (validation_) out_ << ", validating on " << summary_.rows.validation;
+  if (test_) out_ << ", testing on " << summary_.rows.test << (test_rows_ ? "" : " of the same file");
+  if (is_b() && training_->real() < training_->rows()) {
+    out_ << "; " << training_->rows() - training_->real() << " placeholders among the rows to train on do not count";
+  }
+  out_ << "\n";
 }
 
 void TrainingRun::load_or_begin() {
   if (resumed_) {
+    check_progress();
     state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
+    require<ConfigError>(!resume_.epochs || !state_.enough, "--epochs: early stopping ended this run after step ",
+                         state_.step, ", and would again; start a new run with another shared.training.early_stopping");
     trainer_->go_on_after(state_.step);
     sent_before_ = state_.sent;
     received_before_ = state_.received;
-    remove_checkpoints_after(*folder_, state_.step);
+    supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
     out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
@@ -244,6 +357,11 @@ void TrainingRun::load_or_begin() {
     options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
   }
   log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
+  // Of a run that had finished, and goes on.
+  summary_.results.clear();
+  summary_.baseline.clear();
+  summary_.confusion = {};
+  summary_.still_falling.reset();
   write_summary(run::RunState::kRunning);
 }
 
@@ -261,7 +379,6 @@ void TrainingRun::train() {
       torch::nn::utils::clip_grad_norm_(model_.module->parameters(), *job_.own.top.clip_gradient);
     }
   };
-  const std::size_t every = job_.shared.training.checkpoint_every;
   while (!trainer_->done() && !state_.enough && !stopped_) {
     log_->step(trainer_->take_step(clip));
     ++steps_here_;
@@ -272,8 +389,7 @@ void TrainingRun::train() {
     if (epoch_ends || state_.step % kStepsBetweenWords == 0) {
       note_word(word, exchange_words(connection_->session(), state_.step, word));
     }
-    const bool due = every > 0 && state_.step % every == 0;
-    if (due || epoch_ends || stopped_) checkpoint();
+    if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
   }
   connection_->stop_in_order(false);
   training_seconds_ = Seconds(Clock::now() - begin).count();
@@ -285,22 +401,53 @@ void TrainingRun::train() {
   if (stopped_) write_summary(run::RunState::kInterrupted);
 }
 
+bool TrainingRun::checkpoint_is_due(bool epoch_ends) const {
+  const job::Training& training = job_.shared.training;
+  if (training.checkpoint_every > 0 && state_.step % training.checkpoint_every == 0) return true;
+  if (!epoch_ends) return false;
+  // Any epoch may turn out to be the best.
+  if (training.early_stopping.patience > 0 || trainer_->done()) return true;
+  return epoch_of(state_.step) % ((epochs_ + kCheckpoints - 1) / kCheckpoints) == 0;
+}
+
+std::uint64_t TrainingRun::epoch_of(std::uint64_t step) const {
+  const std::uint64_t per_epoch = trainer_->steps_per_epoch();
+  return (step + per_epoch - 1) / per_epoch;
+}
+
 void TrainingRun::validate(Word& word) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
-  const Judged judged = judge(model_, scores, validation_->in_order(train_rows_.labels));
-  const auto metrics = metrics_of(job_.shared.model, job_.own.top);
-  const std::vector<run::Measure> measures = measure(metrics, judged);
-  log_->measured("validation", measures);
+  const auto judged =
+      judge(model_, loss_, scores, validation_->in_order(train_rows_.labels), in_order(*validation_, train_rows_));
+  if (!judged) return;
+  const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *judged);
   const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
-  if (stopping.patience == 0) return;
-  // What cannot be measured is no better than what can.
-  const bool can = !measures.empty() && measures.front().name == job::Value<job::Metric>::write(metrics.front());
-  const double value = can ? measures.front().value : judged.loss;
-  const double sign = can && larger_is_better(metrics.front()) ? 1 : -1;
-  word.better = !state_.best || sign * (value - *state_.best) > stopping.minimum_improvement;
-  if (word.better) state_.best = value;
+  if (stopping.patience == 0) {
+    log_->measured("validation", measures);
+    return;
+  }
+  const Watched watched = watch(*judged);
+  word.better = !state_.best || watched.sign * (watched.value - *state_.best) > stopping.minimum_improvement;
   word.enough = !word.better && state_.not_better + 1 >= stopping.patience;
+  std::ostringstream more;
+  more << "watched: " << watched.name << " " << decimal(watched.value);
+  if (word.better) {
+    more << ", the best so far";
+    state_.best = watched.value;
+  } else {
+    more << ", not better than " << decimal(*state_.best) << " in epoch " << epoch_of(state_.best_step) << " for "
+         << state_.not_better + 1 << " of " << stopping.patience << " epochs";
+  }
+  log_->measured("validation", measures, more.str());
+}
+
+TrainingRun::Watched TrainingRun::watch(const Judged& judged) const {
+  const job::Metric metric = metrics_of(job_.shared.model, job_.own.top).front();
+  // What cannot be measured on these rows is not watched.
+  const std::vector<run::Measure> value = measure({metric}, judged);
+  if (value.empty()) return {.name = "loss", .value = judged.loss, .sign = -1};
+  return {.name = value.front().name, .value = value.front().value, .sign = larger_is_better(metric) ? 1.0 : -1.0};
 }
 
 void TrainingRun::note_word(const Word& mine, const Word& theirs) {
@@ -331,31 +478,71 @@ void TrainingRun::checkpoint() {
   }
   save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
   // The peer may be one checkpoint behind: what it needs then stays as well.
-  remove_checkpoints(*folder_, std::max<std::size_t>(2, job_.own.run.keep), {state_.best_step, best_before_});
+  remove_checkpoints(*folder_, kept_checkpoints(), {state_.best_step, best_before_});
   best_before_ = state_.best_step;
 }
 
 void TrainingRun::finish() {
-  if (state_.best_step > 0 && state_.best_step != state_.step) {
-    (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
-    out_ << "the model of step " << state_.best_step << " was the best in validation, and is kept\n";
-  }
+  keep_best();
   const ModelFacts facts = this->facts();
   const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
-  std::optional<Judged> judged;
-  {
-    const protocol::RepeatableScoring scope(connection_->session(), masks);
-    judged = score_test();
-  }
   save_preparation(folder_->model_path(), *preparation_);
   save_keys(folder_->model_path(), connection_->session());
+  keep_test(facts);
+  {
+    const protocol::RepeatableScoring scope(connection_->session(), masks);
+    score_test();
+  }
   save_model(folder_->model_path(), facts, masks, model_);
   // Nobody leaves before both have their pieces.
   (void)exchange_words(connection_->session(), state_.step, {});
+  if (is_b()) note_loss();
   write_summary(run::RunState::kFinished);
-  write_report(judged);
+  print_costs(write_report(), out_);
   out_ << "model: " << folder_->model_path().string() << "\nreport: " << folder_->report_path().string() << "\n"
        << std::flush;
+}
+
+// Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
+void TrainingRun::keep_test(const ModelFacts& facts) const {
+  if (!test_file_) return;
+  const job::AlignmentMode mode = job_.shared.alignment.mode;
+  if (mode != job::AlignmentMode::kAligned) {
+    const KeptAlignments kept(folder_->model_path(), facts.owner(), facts.name());
+    kept.keep(*test_file_, mode, alignment_id("test of run " + facts.run), *alignment_.test);
+  }
+  if (!is_b()) {
+    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(), test_file_->digest,
+                        job_.own.limits.scorings);
+  }
+}
+
+void TrainingRun::keep_best() {
+  if (state_.best_step == 0) return;
+  const std::uint64_t epoch = epoch_of(state_.best_step);
+  summary_.best = {.step = state_.best_step, .epoch = epoch};
+  summary_.stopped_early = state_.enough;
+  if (state_.enough) {
+    out_ << "stopped early, after epoch " << epoch_of(state_.step) << " of " << epochs_
+         << ": validation has not improved for " << state_.not_better
+         << (state_.not_better == 1 ? " epoch\n" : " epochs\n");
+  }
+  if (state_.best_step != state_.step) {
+    (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
+  }
+  out_ << "the model of step " << state_.best_step << " (epoch " << epoch
+       << ") was the best in validation, and is kept";
+  if (state_.best) out_ << ": " << decimal(*state_.best);
+  out_ << "\n";
+}
+
+void TrainingRun::note_loss() {
+  const bool is_last = state_.best_step == 0 || state_.best_step == state_.step;
+  summary_.still_falling = run::still_falling(run::training_losses(run::read_metrics(folder_->metrics_path())));
+  if (is_last && *summary_.still_falling) {
+    out_ << "The loss is still falling: train longer (`blindfl resume --epochs N` at both parties, or more than "
+         << epochs_ << " shared.training.epochs)\n";
+  }
 }
 
 ModelFacts TrainingRun::facts() const {
@@ -364,23 +551,63 @@ ModelFacts TrainingRun::facts() const {
           .party = party_,
           .step = state_.best_step > 0 ? state_.best_step : state_.step,
           .rows = alignment_.train.size(),
+          .trained = summary_.rows.training,
           .shared = job_.shared,
           .shape_a = is_b() ? theirs_ : mine,
           .shape_b = is_b() ? mine : theirs_};
 }
 
-std::optional<Judged> TrainingRun::score_test() {
-  if (!test_rows_) return std::nullopt;
-  const AlignedRows rows(*test_rows_->rows, *alignment_.test);
-  const torch::Tensor scores = train::score(model_.forward, rows, job_.shared.training.batch);
-  if (!is_b()) return std::nullopt;
-  Judged judged = judge(model_, scores, rows.in_order(test_rows_->labels));
-  const auto measures = measure(metrics_of(job_.shared.model, job_.own.top), judged);
-  log_->measured("test", measures);
-  summary_.results = measures;
-  write_scores(folder_->path() / "test_scores.csv", model_, scores, rows.alignment(), *test_rows_,
+std::optional<Judged> TrainingRun::judge_test(const torch::Tensor& scores) const {
+  return judge(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()));
+}
+
+void TrainingRun::score_test() {
+  if (!test_) return;
+  const torch::Tensor scores = train::score(model_.forward, *test_, job_.shared.training.batch);
+  if (!is_b()) return;
+  judged_ = judge_test(scores);
+  if (!judged_) {
+    out_ << "none of the test rows has a label: nothing is measured\n";
+    return;
+  }
+  summary_.results = measure(metrics_of(job_.shared.model, job_.own.top), *judged_);
+  const std::uint64_t step = state_.best_step > 0 ? state_.best_step : state_.step;
+  log_->measured("test", summary_.results, {}, RunLog::Moment{step, epoch_of(step)});
+  summary_.confusion = confusion_of(job_.shared.model, *judged_, preparation_->classes());
+  if (!summary_.confusion.empty()) out_ << run::confusion_text(summary_.confusion);
+  write_scores(folder_->path() / "test_scores.csv", model_, scores, test_->alignment(), test_file(),
                preparation_->classes());
-  return judged;
+}
+
+// The run is finished, and saved: whatever happens here does not change that.
+void TrainingRun::add_baseline() {
+  const PartyShape& mine = preparation_->shape();
+  if (!job_.own.top.baseline || !judged_ || mine.numeric + mine.fields.size() == 0) return;
+  try {
+    measure_baseline();
+  } catch (const std::exception& error) {
+    out_ << "B alone: left out: " << error.what() << "\n";
+  }
+}
+
+void TrainingRun::measure_baseline() {
+  const Baseline baseline = train_baseline({.model = job_.shared.model,
+                                            .shape = preparation_->shape(),
+                                            .outputs = model_.outputs,
+                                            .loss = loss_,
+                                            .training = train_options(),
+                                            .steps = facts().step,
+                                            .most_seconds = std::max(kBaselineSeconds, training_seconds_)},
+                                           *training_, *test_);
+  if (!baseline.scores.defined()) {
+    out_ << "B alone: left out, training it would take about " << std::lround(baseline.seconds) << " s\n";
+    return;
+  }
+  const auto judged = judge_test(baseline.scores);
+  if (judged) summary_.baseline = measure(metrics_of(job_.shared.model, job_.own.top), *judged);
+  out_ << baseline_text(summary_);
+  write_summary(run::RunState::kFinished);
+  (void)write_report();
 }
 
 void TrainingRun::write_summary(run::RunState state) {
@@ -395,8 +622,10 @@ void TrainingRun::write_summary(run::RunState state) {
   folder_->write_summary(summary_);
 }
 
-void TrainingRun::write_report(const std::optional<Judged>& judged) {
-  run::RunReport report = training_report({.job = job_,
+run::RunReport TrainingRun::write_report() {
+  job::Job effective = job_;
+  effective.shared.training.epochs = epochs_;
+  run::RunReport report = training_report({.job = effective,
                                            .party = party_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
@@ -412,9 +641,9 @@ void TrainingRun::write_report(const std::optional<Judged>& judged) {
                                            .bytes_received = trained_received_.bytes},
                                           summary_, connection_->channel());
   report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
-  if (judged && is_b()) add_curves(job_.shared.model, *judged, report);
+  if (judged_) add_curves(job_.shared.model, *judged_, preparation_->classes(), report);
   folder_->write_report(run::report_html(report));
-  print_costs(report, out_);
+  return report;
 }
 
 }  // namespace blindfl::app

@@ -1,9 +1,12 @@
 #include "blindfl/app/work/work_runs.h"
 
-#include <filesystem>
-#include <optional>
-#include <ostream>
+#include <unistd.h>
 
+#include <filesystem>
+#include <iostream>
+#include <optional>
+
+#include "blindfl/app/init/questions.h"
 #include "blindfl/app/job_options.h"
 #include "blindfl/app/work/align_run.h"
 #include "blindfl/app/work/inspection.h"
@@ -24,11 +27,21 @@ void run_train(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_resume(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out).run();
+  ResumeOptions resume;
+  if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
+  resume.go_back = arguments.has("go-back");
+  if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
+    resume.confirm = [&out](const std::string& question) {
+      const std::string answer = init::Questions(&std::cin, out).ask("go-back", question, "no");
+      return answer == "yes" || answer == "y";
+    };
+  }
+  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out, std::move(resume)).run();
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
-  const job::Job job = read_job_options(arguments);
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.score = data;
   const auto scores = path_of(arguments, "scores");
   if (job.own.party == job::PartyName::kB && !scores) {
     throw UsageError("--scores is missing: where B's predictions go");
@@ -37,7 +50,9 @@ void run_predict(const Arguments& arguments, std::ostream& out) {
 }
 
 void run_evaluate(const Arguments& arguments, std::ostream& out) {
-  ScoringRun(read_job_options(arguments), out).evaluate(path_of(arguments, "scores"));
+  job::Job job = read_job_options(arguments);
+  if (const auto data = path_of(arguments, "data")) job.own.data.test = data;
+  ScoringRun(job, out).evaluate(path_of(arguments, "scores"));
 }
 
 void run_align(const Arguments& arguments, std::ostream& out) {

@@ -134,12 +134,12 @@ Tiling choose_tiling(const Params& params, const ProductSpec& spec) {
   require<InvalidArgument>(least != nullptr, "product of ", spec.describe(),
                            ": the lattice scheme has no room for its noise; lower the left bound");
   const Candidate* wanted = cheapest(all, spec.wanted_hiding());
-  if (wanted != nullptr && wanted->cost <= 2 * least->cost) return wanted->tiling;
-  const Candidate* best = least;
+  // Runs with so few values that there is room at all are short: they can afford it.
+  if (wanted != nullptr && wanted->cost <= 4 * least->cost) return wanted->tiling;
   for (const Candidate& c : all) {
-    if (c.hiding > best->hiding && 16 * c.cost <= 17 * least->cost) best = &c;
+    if (c.hiding > least->hiding && c.cost == least->cost) least = &c;
   }
-  return cheapest(all, best->hiding)->tiling;
+  return least->tiling;
 }
 
 }  // namespace blindfl::he::lattice

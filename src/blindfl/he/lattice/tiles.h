@@ -49,8 +49,8 @@ constexpr int kFloodingMargin = 40;
 [[nodiscard]] int flooding_bits(const Params& params);
 
 /// The cheapest tiling for a product, by bytes over a link of 10 Gbit/s and by computing, of those that hide as much as
-/// the spec's run wants. Hiding costs shorter limbs and smaller tiles: where it would more than double the cost, or
-/// there is no room for it, the tiling that hides the most for at most a sixteenth more than the cheapest.
+/// the spec's run wants. Hiding costs shorter limbs and smaller tiles: where it would cost more than four times as
+/// much, or there is no room for it, the cheapest that hides the most.
 /// Throws InvalidArgument if no tiling keeps the noise `kFloodingMargin` bits below the flooding.
 [[nodiscard]] Tiling choose_tiling(const Params& params, const ProductSpec& spec);
 

@@ -2,12 +2,14 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 
 #include "blindfl/net/channel.h"
 #include "blindfl/net/identity.h"
+#include "blindfl/net/resumable_stream.h"
 
 namespace blindfl::net {
 
@@ -26,6 +28,14 @@ struct GrpcOptions {
   std::optional<TlsOptions> tls;
   /// How long a lost or missing link may stay away before it is an error.
   std::chrono::milliseconds patience = std::chrono::minutes(5);
+  /// How long a peer that is there, and answers the link's own questions, may send nothing while this side waits for a
+  /// message, or for room to send one; 0: for ever. The longest that a party computes without sending is seconds to
+  /// minutes: alignment, keys and operands all travel in pieces.
+  std::chrono::milliseconds silence = std::chrono::minutes(30);
+  /// Told why there is no link: at once when the reason is known, and every `notice_every` while there is none. Runs on
+  /// the thread that waits for the peer, in `wait_for_peer`, `send` or `receive`.
+  std::function<void(const LinkNotice&)> on_notice = {};
+  std::chrono::milliseconds notice_every = std::chrono::seconds(10);
   /// A link that is silent for this long is asked whether it still is one, and has as long again to answer.
   std::chrono::milliseconds keepalive = std::chrono::seconds(5);
   /// Bytes that may be under way each way; also what a party keeps to send again after a cut.
@@ -52,7 +62,8 @@ class GrpcChannel final : public Channel {
 
   /// Waits until the two sides have met.
   /// Throws TransportError, with the reason, if they do not within `patience`, or sooner where waiting cannot help: the
-  /// peer's certificate is another, or has expired. So do `send` and `receive`.
+  /// peer's certificate is another, or has expired. So do `send` and `receive`, and they do when the peer is silent for
+  /// longer than `silence`.
   void wait_for_peer();
   /// The port that a listener listens on.
   [[nodiscard]] int port() const;

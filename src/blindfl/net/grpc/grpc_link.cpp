@@ -13,6 +13,7 @@
 #include <grpcpp/server_builder.h>
 
 #include "blindfl/base/error.h"
+#include "blindfl/net/grpc/link_words.h"
 
 namespace blindfl::net {
 
@@ -25,6 +26,12 @@ constexpr milliseconds kFirstBackOff{100};
 constexpr milliseconds kLongestBackOff{2000};
 constexpr milliseconds kTick{100};
 constexpr milliseconds kHelloPatience{20000};
+/// A link that comes back sooner is not worth a word.
+constexpr milliseconds kShortLoss{2000};
+/// Between the end of a handshake and the call that follows it.
+constexpr milliseconds kHandshakeToCall{1500};
+constexpr int kLookUpPatience = 5000;
+constexpr milliseconds kBetweenNotices{1000};
 /// What gRPC may hold of a peer's bytes before this side has looked at them; see docs/deployment.md.
 constexpr std::size_t kQuota = std::size_t{256} << 20;
 
@@ -44,6 +51,7 @@ std::vector<std::pair<const char*, int>> settings(const GrpcOptions& options) {
       {GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 5000},
       {GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000},
       {GRPC_ARG_ENABLE_RETRIES, 0},
+      {GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, kLookUpPatience},
       // Nothing but plain bytes: what a peer compresses could become anything.
       {GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1},
       {GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1},
@@ -60,22 +68,6 @@ void silence_grpc() {
     return true;
   }();
   (void)once;
-}
-
-/// What gRPC's words mean for people who set up a link.
-std::string hint_for(const std::string& error) {
-  const auto says = [&](std::string_view words) { return error.find(words) != std::string::npos; };
-  if (says("Connection refused")) return " (nobody listens there: is the peer running, and is the port right?)";
-  if (says("DNS resolution failed")) return " (there is no such host name)";
-  if (says("No route to host") || says("Network is unreachable"))
-    return " (is the address right, and is a firewall in between?)";
-  if (says("wrong version number") || says("Tls handshake failed"))
-    return " (what answers there does not speak TLS as BlindFL does: is it another program, or a peer with "
-           "--plaintext?)";
-  // What a dialer sees of a listener that does not like its certificate: under TLS 1.3 it learns of it late.
-  if (says("Socket closed") || says("Connection reset"))
-    return " (does the peer have this party's certificate, and does it use TLS?)";
-  return {};
 }
 
 void forget(void* piece) {
@@ -181,7 +173,8 @@ class GrpcChannel::Link::Accepted final : public Call {
 GrpcChannel::Link::Link(const GrpcOptions& options)
     : options_(options),
       dials_(options.role == GrpcOptions::Role::kDial),
-      stream_({options.window}, [this] { pump(); }) {
+      stream_({.window = options.window, .silence = options.silence, .on_notice = options.on_notice},
+              [this] { pump(); }) {
   silence_grpc();
   if (dials_) {
     dial();
@@ -202,7 +195,7 @@ void GrpcChannel::Link::dial() {
   dialer_queue_ = std::make_unique<grpc::CompletionQueue>();
   queue_ = dialer_queue_.get();
   stub_ = std::make_unique<grpc::GenericStub>(
-      grpc::CreateCustomChannel(options_.address, dialer_credentials(options_.tls, refusals_), arguments));
+      grpc::CreateCustomChannel(options_.address, dialer_credentials(options_.tls, handshakes_), arguments));
 }
 
 void GrpcChannel::Link::listen() {
@@ -211,7 +204,7 @@ void GrpcChannel::Link::listen() {
   grpc::ServerBuilder builder;
   builder.SetResourceQuota(quota);
   for (const auto& [name, value] : settings(options_)) builder.AddChannelArgument(name, value);
-  builder.AddListeningPort(options_.address, listener_credentials(options_.tls, refusals_), &port_);
+  builder.AddListeningPort(options_.address, listener_credentials(options_.tls, handshakes_), &port_);
   builder.RegisterAsyncGenericService(&service_);
   listener_queue_ = builder.AddCompletionQueue();
   queue_ = listener_queue_.get();
@@ -286,7 +279,7 @@ void GrpcChannel::Link::handle(Call& call, Event event, bool ok) {
     case Event::kStarted:
       if (!dials_ && ok) {
         static_cast<Accepted&>(call).accept();
-        call.accepted_at = Clock::now();
+        call.accepted_at = called_at_ = Clock::now();
         open_call();  // for the next caller
       }
       if (!ok) {
@@ -347,7 +340,9 @@ void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
   current_ = &call;
   back_off_ = {};  // a link that has just worked is worth an immediate try
   last_error_.clear();
-  refusals_->note({});
+  last_detail_.clear();
+  noticed_.clear();
+  handshakes_->forget();
   if (dials_) return;
   begin_write(call, to_buffer(stream_.hello()));
 }
@@ -372,12 +367,19 @@ void GrpcChannel::Link::drop(Call& call) {
 
 void GrpcChannel::Link::handle_status(Call& call) {
   if (!dials_ || current_ != nullptr) return;
-  last_error_ = printable_words(call.status.error_message());
+  last_error_.clear();
+  last_detail_.clear();
+  if (!call.status.ok()) {
+    last_error_ = link_words(call.status.error_message(), stream_.connections() > 0);
+    last_detail_ =
+        "gRPC status " + std::to_string(call.status.error_code()) + ": " + printable_words(call.status.error_message());
+  }
+  // The words of a refusal are those of the peer's own program.
   if (call.status.error_code() == grpc::StatusCode::FAILED_PRECONDITION) {
-    stream_.fail("the peer refuses this link: " + last_error_);
+    stream_.fail("the peer refuses this link: " + printable_words(call.status.error_message()));
   }
   // On a link that has worked, another certificate may be a router's on the way: that passes.
-  if (const std::string why = refusals_->last(); !why.empty() && stream_.connections() == 0) stream_.fail(why);
+  if (const std::string why = handshakes_->refusal(); !why.empty() && stream_.connections() == 0) stream_.fail(why);
   retry_at_ = Clock::now() + back_off_;
   back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
 }
@@ -420,15 +422,60 @@ void GrpcChannel::Link::watch_the_clock() {
   if (current_ != nullptr || stream_.is_over()) return;
   const auto now = Clock::now();
   if (now - lost_since_ > options_.patience) stream_.fail(why_no_link());
+  give_notice(now);
   if (dials_ && calls_.empty() && now >= retry_at_) open_call();
+}
+
+bool GrpcChannel::Link::hung_up() const {
+  const auto accepted = handshakes_->accepted_at();
+  return !dials_ && accepted && *accepted > called_at_ && Clock::now() - *accepted > kHandshakeToCall;
+}
+
+std::string GrpcChannel::Link::words_of_hanging_up() const {
+  return "the peer called with the expected certificate, and hung up before its first word: does it have this party's "
+         "certificate, whose fingerprint is " +
+         fingerprint(options_.tls->identity.certificate) + "?";
+}
+
+// Said at once, and again while it lasts: a caller who was refused once may have given up.
+void GrpcChannel::Link::give_notice(Clock::time_point now) {
+  const std::string why = why_not_yet(now);
+  const std::uint64_t refusals = handshakes_->refusals();
+  const bool goes_on = dials_ || stream_.connections() > 0 || refusals != noticed_refusals_;
+  const bool again = goes_on && now - noticed_at_ >= options_.notice_every;
+  // Strangers, each with another certificate, must not fill the screen.
+  const bool fresh = why != noticed_ && now - noticed_at_ >= kBetweenNotices;
+  if (why.empty() || !(fresh || again)) return;
+  noticed_ = why;
+  noticed_at_ = now;
+  noticed_refusals_ = refusals;
+  stream_.tell({.words = why, .detail = last_detail_});
+}
+
+std::string GrpcChannel::Link::why_not_yet(Clock::time_point now) const {
+  if (stream_.connections() > 0) {
+    if (now - lost_since_ < kShortLoss) return {};
+    return "the link to the peer is lost" + (last_error_.empty() ? "" : ": " + last_error_) +
+           (dials_ ? "; dialling again" : "; waiting for it to call again");
+  }
+  if (dials_) {
+    if (!last_error_.empty()) return "no link to the peer at " + options_.address + " yet: " + last_error_;
+    if (now - lost_since_ < options_.notice_every) return {};
+    return "no link to the peer at " + options_.address +
+           " yet: it does not answer (is the address right, and is a firewall in between?)";
+  }
+  if (const std::string refused = handshakes_->refusal(); !refused.empty()) {
+    return "someone called and was refused: " + refused;
+  }
+  return hung_up() ? words_of_hanging_up() : std::string();
 }
 
 std::string GrpcChannel::Link::why_no_link() const {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
   std::string text = "no link to the peer at " + options_.address + " for " + std::to_string(seconds) + " s: ";
-  const std::string refused = refusals_->last();
+  const std::string refused = handshakes_->refusal();
   if (!last_error_.empty()) {
-    text += last_error_ + hint_for(last_error_);
+    text += last_error_;
   } else if (!refused.empty()) {
     text += "someone called and was refused: " + refused;
   } else if (stream_.connections() > 0) {
@@ -438,6 +485,7 @@ std::string GrpcChannel::Link::why_no_link() const {
                 ? "it does not answer (is it BlindFL that listens there?)"
                 : "nobody called, or not with TLS and certificates that both know (is the peer running, does it dial "
                   "this port, and does it have this party's certificate?)";
+    if (hung_up()) text += ". " + words_of_hanging_up();
   }
   return text;
 }

@@ -60,6 +60,12 @@ class GrpcChannel::Link {
   void begin_finish(Call& call);
   void send_next();
   void watch_the_clock();
+  void give_notice(Clock::time_point now);
+  /// Has a caller with the right certificate gone again without a call?
+  [[nodiscard]] bool hung_up() const;
+  [[nodiscard]] std::string words_of_hanging_up() const;
+  /// Why there is no link now, as far as it is known; empty where there is nothing to tell yet.
+  [[nodiscard]] std::string why_not_yet(Clock::time_point now) const;
   [[nodiscard]] std::string why_no_link() const;
 
   /// From any thread.
@@ -68,7 +74,7 @@ class GrpcChannel::Link {
   const GrpcOptions options_;
   const bool dials_;
   ResumableStream stream_;
-  std::shared_ptr<Refusals> refusals_ = std::make_shared<Refusals>();
+  std::shared_ptr<Handshakes> handshakes_ = std::make_shared<Handshakes>();
   int port_ = 0;
 
   std::mutex mutex_;
@@ -78,7 +84,12 @@ class GrpcChannel::Link {
   Clock::time_point lost_since_ = Clock::now();
   Clock::time_point retry_at_ = Clock::now();
   std::chrono::milliseconds back_off_{};
-  std::string last_error_;
+  std::string last_error_;   ///< in our words
+  std::string last_detail_;  ///< in gRPC's
+  Clock::time_point called_at_{};
+  std::string noticed_;
+  Clock::time_point noticed_at_{};
+  std::uint64_t noticed_refusals_ = 0;
 
   grpc::AsyncGenericService service_;
   std::unique_ptr<grpc::CompletionQueue> dialer_queue_;

@@ -22,13 +22,17 @@ namespace tls13 = grpc::experimental;
 /// why. That the peer owns the key of the certificate it shows, the handshake has proved by then.
 class PinnedCertificate final : public tls13::ExternalCertificateVerifier {
  public:
-  PinnedCertificate(std::string pinned, std::shared_ptr<Refusals> refusals)
-      : pinned_(std::move(pinned)), refusals_(std::move(refusals)) {}
+  PinnedCertificate(std::string pinned, std::shared_ptr<Handshakes> handshakes)
+      : pinned_(std::move(pinned)), handshakes_(std::move(handshakes)) {}
 
   bool Verify(tls13::TlsCustomVerificationCheckRequest* request, std::function<void(grpc::Status)> /*later*/,
               grpc::Status* status) override {
     const std::string why = refusal({request->peer_cert().data(), request->peer_cert().size()});
-    if (!why.empty()) refusals_->note(why);
+    if (why.empty()) {
+      handshakes_->accepted();
+    } else {
+      handshakes_->refused(why);
+    }
     *status = why.empty() ? grpc::Status::OK : grpc::Status(grpc::StatusCode::UNAUTHENTICATED, why);
     return true;  // decided at once
   }
@@ -50,7 +54,7 @@ class PinnedCertificate final : public tls13::ExternalCertificateVerifier {
   }
 
   std::string pinned_;
-  std::shared_ptr<Refusals> refusals_;
+  std::shared_ptr<Handshakes> handshakes_;
 };
 
 // gRPC 1.51 has no switch for the version of TLS. With a TLS 1.2 suite that needs a pre-shared key nobody has, only
@@ -78,7 +82,8 @@ void prepare(const TlsOptions& options) {
 }
 
 template <class CredentialsOptions>
-void configure(CredentialsOptions& credentials, const TlsOptions& options, const std::shared_ptr<Refusals>& refusals) {
+void configure(CredentialsOptions& credentials, const TlsOptions& options,
+               const std::shared_ptr<Handshakes>& handshakes) {
   std::string key(options.identity.key.begin(), options.identity.key.end());
   credentials.set_certificate_provider(std::make_shared<tls13::StaticDataCertificateProvider>(
       options.peer_certificate, std::vector<tls13::IdentityKeyCertPair>{{key, options.identity.certificate}}));
@@ -87,37 +92,59 @@ void configure(CredentialsOptions& credentials, const TlsOptions& options, const
   credentials.watch_identity_key_cert_pairs();
   credentials.set_check_call_host(false);
   credentials.set_certificate_verifier(
-      tls13::ExternalCertificateVerifier::Create<PinnedCertificate>(options.peer_certificate, refusals));
+      tls13::ExternalCertificateVerifier::Create<PinnedCertificate>(options.peer_certificate, handshakes));
 }
 
 }  // namespace
 
-void Refusals::note(const std::string& why) {
+void Handshakes::refused(const std::string& why) {
   const std::lock_guard lock(mutex_);
-  last_ = why;
+  refusal_ = why;
+  ++refusals_;
 }
 
-std::string Refusals::last() const {
+void Handshakes::accepted() {
   const std::lock_guard lock(mutex_);
-  return last_;
+  accepted_at_ = Clock::now();
+}
+
+void Handshakes::forget() {
+  const std::lock_guard lock(mutex_);
+  refusal_.clear();
+  accepted_at_.reset();
+}
+
+std::string Handshakes::refusal() const {
+  const std::lock_guard lock(mutex_);
+  return refusal_;
+}
+
+std::uint64_t Handshakes::refusals() const {
+  const std::lock_guard lock(mutex_);
+  return refusals_;
+}
+
+std::optional<Handshakes::Clock::time_point> Handshakes::accepted_at() const {
+  const std::lock_guard lock(mutex_);
+  return accepted_at_;
 }
 
 std::shared_ptr<grpc::ChannelCredentials> dialer_credentials(const std::optional<TlsOptions>& tls,
-                                                             const std::shared_ptr<Refusals>& refusals) {
+                                                             const std::shared_ptr<Handshakes>& handshakes) {
   if (!tls) return grpc::InsecureChannelCredentials();
   prepare(*tls);
   tls13::TlsChannelCredentialsOptions credentials;
-  configure(credentials, *tls, refusals);
+  configure(credentials, *tls, handshakes);
   credentials.set_verify_server_certs(false);
   return tls13::TlsCredentials(credentials);
 }
 
 std::shared_ptr<grpc::ServerCredentials> listener_credentials(const std::optional<TlsOptions>& tls,
-                                                              const std::shared_ptr<Refusals>& refusals) {
+                                                              const std::shared_ptr<Handshakes>& handshakes) {
   if (!tls) return grpc::InsecureServerCredentials();
   prepare(*tls);
   tls13::TlsServerCredentialsOptions credentials(nullptr);
-  configure(credentials, *tls, refusals);
+  configure(credentials, *tls, handshakes);
   credentials.set_cert_request_type(GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_BUT_DONT_VERIFY);
   return tls13::TlsServerCredentials(credentials);
 }

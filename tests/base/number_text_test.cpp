@@ -1,11 +1,11 @@
-#include "blindfl/run/number_text.h"
+#include "blindfl/base/number_text.h"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
-namespace blindfl::run {
+namespace blindfl {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -39,12 +39,30 @@ TEST(NumberText, WritesBytes) {
   EXPECT_EQ(bytes_text(1000), "1 kB");
   EXPECT_EQ(bytes_text(20'345'678), "20.3 MB");
   EXPECT_EQ(bytes_text(999'950), "1 MB") << "not 1e+03 kB";
+  EXPECT_EQ(bytes_text(6.65e9), "6.65 GB") << "not 6.65e+03 MB";
   EXPECT_EQ(bytes_text(5e12), "5 TB");
-  EXPECT_EQ(bytes_text(kInfinity), "- TB");
+  EXPECT_EQ(bytes_text(1.234e19), "12340 PB") << "no exponent, however many";
+  EXPECT_EQ(bytes_text(kInfinity), "- PB");
+  EXPECT_EQ(memory_text(1), "0.1 GiB");
+  EXPECT_EQ(memory_text(std::uint64_t{16} << 30), "16 GiB");
+  EXPECT_EQ(link_text(1e9), "1 Gbit/s");
+  EXPECT_EQ(link_text(12.5e6), "12.5 Mbit/s");
+}
+
+TEST(NumberText, PutsNounsIntoThePlural) {
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(12000, "row"), "12,000 rows");
+  EXPECT_EQ(counted(1, "category", "categories"), "1 category");
+  EXPECT_EQ(counted(2, "category", "categories"), "2 categories");
+  EXPECT_EQ(plainly_counted(12000, "row"), "12000 rows");
+  EXPECT_EQ(plainly_counted(1, "row"), "1 row");
 }
 
 TEST(NumberText, WritesSeconds) {
   EXPECT_EQ(seconds_text(0), "0 ms");
+  EXPECT_EQ(seconds_text(5e-7), "< 0.001 ms");
+  EXPECT_EQ(seconds_text(5e-5), "0.05 ms") << "not 5e-05 s";
   EXPECT_EQ(seconds_text(0.35), "350 ms");
   EXPECT_EQ(seconds_text(0.9996), "1 s");
   EXPECT_EQ(seconds_text(12.34), "12.3 s");
@@ -56,4 +74,4 @@ TEST(NumberText, WritesSeconds) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl

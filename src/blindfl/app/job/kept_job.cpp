@@ -1,0 +1,112 @@
+#include "blindfl/app/job/kept_job.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "blindfl/app/job/reader.h"
+#include "blindfl/base/disk_file.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+constexpr std::size_t kShownValue = 120;
+
+/// Options of `private` by which a run is another, and what is in them that may change.
+constexpr std::array<std::string_view, 3> kPrivate = {"private.party", "private.data", "private.top"};
+constexpr std::array<std::string_view, 3> kFiles = {"private.data.train", "private.data.test", "private.data.score"};
+
+void write_options(const Entries& section, std::size_t indent, std::string& text) {
+  for (const Entry& entry : section.all) {
+    if (entry.form == Entry::Form::kSection) {
+      text.append(indent, ' ').append(entry.name).append(":\n");
+      write_options(entry.entries, indent + 2, text);
+      continue;
+    }
+    const std::string value = entry.rule.secret ? std::string() : flow_text(entry);
+    text.append(indent, ' ').append(value.empty() ? "# " : "").append(entry.name).append(": ");
+    text.append(!value.empty()      ? std::string_view(value)
+                : entry.rule.secret ? std::string_view("secret, and not kept")
+                                    : entry.rule.otherwise);
+    text += '\n';
+  }
+}
+
+void make_absolute(std::optional<std::filesystem::path>& path) {
+  if (path) path = std::filesystem::absolute(*path).lexically_normal();
+}
+
+Job with_absolute_paths(const Job& job) {
+  Job copy = job;
+  for (auto* path : {&copy.own.data.train, &copy.own.data.test, &copy.own.data.score, &copy.own.link.certificate,
+                     &copy.own.link.key, &copy.own.link.peer}) {
+    make_absolute(*path);
+  }
+  copy.own.run.folder = std::filesystem::absolute(copy.own.run.folder).lexically_normal();
+  return copy;
+}
+
+bool is_in(std::string_view key, std::string_view section) {
+  return key == section || (key.starts_with(section) && key[section.size()] == '.');
+}
+
+bool decides(std::string_view key) {
+  if (is_in(key, "shared")) return true;
+  return std::ranges::any_of(kPrivate, [&](std::string_view part) { return is_in(key, part); }) &&
+         std::ranges::find(kFiles, key) == kFiles.end();
+}
+
+std::string shown(const Entry& entry) {
+  std::string text = flow_text(entry);
+  if (text.empty()) return entry.rule.otherwise.empty() ? "nothing" : std::string(entry.rule.otherwise);
+  if (text.size() > kShownValue) text = text.substr(0, kShownValue) + "...";
+  return text;
+}
+
+void add_changes(const Entries& was, const Entries& is, const std::string& key, std::vector<std::string>& all) {
+  for (std::size_t i = 0; i < is.all.size(); ++i) {
+    const Entry& entry = is.all[i];
+    const std::string inner = joined(key, entry.name);
+    if (entry.form == Entry::Form::kSection) {
+      add_changes(was.all[i].entries, entry.entries, inner, all);
+    } else if (decides(inner) && !entry.rule.secret && flow_text(entry) != flow_text(was.all[i])) {
+      all.push_back(inner + " was " + shown(was.all[i]) + ", is " + shown(entry));
+    }
+  }
+}
+
+}  // namespace
+
+std::string kept_text(const Job& job) {
+  Job copy = with_absolute_paths(job);
+  std::string text = "# The job that this run began with: its file, --set and defaults together.\n";
+  write_options(entries_of(copy), 0, text);
+  return text;
+}
+
+Job parse_kept(std::string_view text, const std::string& source) {
+  Job job;
+  const Entries entries = entries_of(job);
+  Reader reader(entries, source);
+  reader.read(parse_yaml(text, source), {.source = source});
+  reader.check_complete();
+  return job;
+}
+
+Job load_kept(const std::filesystem::path& path) {
+  DiskFile file = DiskFile::open(path);
+  std::string text(kMaxYamlBytes + 1, '\0');  // one more than is allowed, so that more is noticed
+  text.resize(file.read_some(std::as_writable_bytes(std::span(text))));
+  return parse_kept(text, path.string());
+}
+
+std::vector<std::string> changes(const Job& was, const Job& is) {
+  Job before = was;
+  Job now = is;
+  std::vector<std::string> all;
+  add_changes(entries_of(before), entries_of(now), {}, all);
+  return all;
+}
+
+}  // namespace blindfl::app::job

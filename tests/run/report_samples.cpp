@@ -1,0 +1,26 @@
+// Writes reports of every kind into a folder, for the test that looks at them in a browser: report_samples FOLDER
+
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "run/sample_reports.h"
+
+int main(int count, char** arguments) {
+  if (count != 2) {
+    std::cerr << "usage: report_samples FOLDER\n";
+    return 2;
+  }
+  try {
+    const std::filesystem::path folder = arguments[1];
+    for (const auto& [name, report] : blindfl::testing::sample_reports()) {
+      std::ofstream file(folder / name, std::ios::binary);
+      file << blindfl::run::report_html(report);
+      if (!file.flush()) throw std::runtime_error("cannot write " + (folder / name).string());
+    }
+  } catch (const std::exception& error) {
+    std::cerr << "report_samples: " << error.what() << "\n";
+    return 1;
+  }
+}
