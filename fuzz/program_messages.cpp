@@ -19,7 +19,7 @@ const app::PartyShape kShape{.numeric = 61,
                              .fields = {{.name = "f1", .categories = 40},
                                         {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
 const app::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
-const app::Word kWord{.better = true};
+const app::StopVote kVote{.better = true};
 
 /// A right message, and what the receiver makes of one: the same bytes, from what it understood.
 struct Kind {
@@ -46,9 +46,9 @@ Kind kind_of(unsigned number) {
                 return write_to_bytes([&](ByteSink& out) { app::write_offer(offer, out); });
               }};
     default:
-      return {write_to_bytes([](ByteSink& out) { app::write_word(kWord, out); }), [](ByteSource& in) {
-                const app::Word word = app::read_word(in);
-                return write_to_bytes([&](ByteSink& out) { app::write_word(word, out); });
+      return {write_to_bytes([](ByteSink& out) { app::write_vote(kVote, out); }), [](ByteSource& in) {
+                const app::StopVote vote = app::read_vote(in);
+                return write_to_bytes([&](ByteSink& out) { app::write_vote(vote, out); });
               }};
   }
 }

@@ -132,13 +132,16 @@ TEST_F(Init, TellsWhatItSawButNoValue) {
 
 TEST_F(Init, SaysWhenOneHotColumnsAreCheaperThanEmbeddings) {
   (void)folder_.write("b.csv", people(2));
-  const Result embedded = call({"--party", "B", "--data", at("b.csv"), "--model", "wdl", "--out", at("wdl.yaml")});
+  const Result embedded =
+      call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--model", "wdl", "--out", at("wdl.yaml")});
   ASSERT_EQ(embedded.code, kDone) << embedded.err;
   EXPECT_THAT(embedded.out,
               ::testing::ContainsRegex(
-                  "\nEmbeddings will take about [0-9.]+ times the time and [0-9.]+ times the traffic "
+                  "Embeddings will take about [0-9.]+ times the time and [0-9.]+ times the traffic "
                   "of one-hot columns \\(--model mlp\\), which are often as good with few categories; `blindfl plan`"));
-  const Result plain = call({"--party", "B", "--data", at("b.csv"), "--model", "lr", "--out", at("lr.yaml")});
+  const Result plain =
+      call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--model", "lr", "--out", at("lr.yaml")});
+  ASSERT_EQ(plain.code, kDone) << plain.err;
   EXPECT_THAT(plain.out, Not(HasSubstr("Embeddings")));
 }
 

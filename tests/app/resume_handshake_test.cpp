@@ -65,12 +65,12 @@ TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
   EXPECT_THROW(confirm_going_back(answer(false), mine, theirs, 20), ConfigError);
 }
 
-TEST(Words, ReachTheOtherParty) {
+TEST(StopVotes, ReachTheOtherParty) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const auto [at_a, at_b] =
-      parties.run([](protocol::Session& s) { return exchange_words(s, 8, {.stop = true}); },
-                  [](protocol::Session& s) { return exchange_words(s, 8, {.better = true, .enough = true}); });
+      parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {.stop = true}); },
+                  [](protocol::Session& s) { return exchange_votes(s, 8, {.better = true, .enough = true}); });
   EXPECT_FALSE(at_a.stop);
   EXPECT_TRUE(at_a.better);
   EXPECT_TRUE(at_a.enough);
@@ -78,22 +78,22 @@ TEST(Words, ReachTheOtherParty) {
   EXPECT_FALSE(at_b.better);
 }
 
-TEST(Words, OfAnotherStepAreRefused) {
+TEST(StopVotes, OfAnotherStepAreRefused) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
-  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
-                                 [](protocol::Session& s) { return exchange_words(s, 16, {}); }),
+  EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {}); },
+                                 [](protocol::Session& s) { return exchange_votes(s, 16, {}); }),
                Error);
 }
 
-TEST(Words, ThatNobodyUnderstandsAreRefused) {
+TEST(StopVotes, ThatNobodyUnderstandsAreRefused) {
   const he::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   EXPECT_THROW(
-      (void)parties.run([](protocol::Session& s) { return exchange_words(s, 8, {}); },
+      (void)parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {}); },
                         [](protocol::Session& s) {
                           s.channel().send({net::Step::kStopVote, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
-                          return Word{};
+                          return StopVote{};
                         }),
       ProtocolError);
 }

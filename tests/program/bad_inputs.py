@@ -12,6 +12,7 @@ import argparse
 import concurrent.futures
 import fcntl
 import pathlib
+import re
 import shutil
 import sys
 import tempfile
@@ -73,7 +74,9 @@ def faults_of(case, party, run, secrets):
         faults.append(f"{party}'s message has {len(message)} characters")
     both = run.out + run.err
     faults += [f"{party} crashed, or shows its inside: {word}" for word in CRASHES if word in both]
-    faults += [f"{party} tells a secret" for secret in secrets if secret in both]
+    # B is told the names of its own classes, on its own screen; no error may have them.
+    told = both if party == "a" else re.sub(r"^positive class: .*$", "", run.out, flags=re.M) + run.err
+    faults += [f"{party} tells a secret" for secret in secrets if secret in told]
     return faults
 
 

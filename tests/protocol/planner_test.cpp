@@ -83,12 +83,12 @@ TEST_F(Planner, TakesUpdatesUnderEncryptionForManySparseFeatures) {
   EXPECT_EQ(p.spec.update, Update::kEncrypted);
   EXPECT_THAT(choice_text(p.rows), StartsWith("A's 500,000 features, 7 a row: encrypted updates over paillier; B's "));
   const std::string table = table_text(p.rows, {});
-  EXPECT_THAT(table, StartsWith("layer   features                         way "));
+  EXPECT_THAT(table, StartsWith("layer   features                       way "));
   EXPECT_THAT(table,
               ::testing::ContainsRegex(
                   "\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ s +82(\\.[0-9])? MB\n"));
-  EXPECT_THAT(table,
-              ::testing::ContainsRegex("\n +encrypted updates over paillier +[0-9.]+ ms +74(\\.[0-9])? kB  chosen\n"));
+  EXPECT_THAT(table, ::testing::ContainsRegex(
+                         "\n +encrypted updates over paillier +[0-9.]+ ms +7[34](\\.[0-9])? kB  chosen\n"));
   const LayerOption* encrypted = find(p, "paillier", Update::kEncrypted, p.spec.scheme_b);
   const LayerOption* exchanged = find(p, "lattice", Update::kExchanged, p.spec.scheme_b);
   ASSERT_TRUE(encrypted != nullptr && exchanged != nullptr);

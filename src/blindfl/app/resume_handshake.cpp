@@ -34,21 +34,21 @@ std::string words_of(const RunOffer& offer) {
 
 }  // namespace
 
-void write_word(const Word& word, ByteSink& out) {
-  out.write_u64((word.stop ? kStop : 0) | (word.better ? kBetter : 0) | (word.enough ? kEnough : 0));
+void write_vote(const StopVote& vote, ByteSink& out) {
+  out.write_u64((vote.stop ? kStop : 0) | (vote.better ? kBetter : 0) | (vote.enough ? kEnough : 0));
 }
 
-Word read_word(ByteSource& in) {
+StopVote read_vote(ByteSource& in) {
   const std::uint64_t bits = in.read_u64();
   require<ProtocolError>(bits <= (kStop | kBetter | kEnough), "stop vote: the peer says what nobody understands");
   return {.stop = (bits & kStop) != 0, .better = (bits & kBetter) != 0, .enough = (bits & kEnough) != 0};
 }
 
-Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine) {
+StopVote exchange_votes(protocol::Session& session, std::uint64_t step, const StopVote& mine) {
   const net::Message message{net::Step::kStopVote, static_cast<std::uint32_t>(step), 8};
-  session.channel().send(message, [&](ByteSink& out) { write_word(mine, out); });
-  Word theirs;
-  session.channel().receive(message, [&](ByteSource& in) { theirs = read_word(in); });
+  session.channel().send(message, [&](ByteSink& out) { write_vote(mine, out); });
+  StopVote theirs;
+  session.channel().receive(message, [&](ByteSource& in) { theirs = read_vote(in); });
   return theirs;
 }
 

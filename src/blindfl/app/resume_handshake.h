@@ -12,19 +12,19 @@
 namespace blindfl::app {
 
 /// What a party says between steps.
-struct Word {
+struct StopVote {
   bool stop = false;    ///< its user wants to stop here
   bool better = false;  ///< from B, after validation: the model has never been better
   bool enough = false;  ///< from B, after validation: no more training
 };
 
-void write_word(const Word& word, ByteSink& out);
+void write_vote(const StopVote& vote, ByteSink& out);
 /// Throws ProtocolError if what arrives is none.
-[[nodiscard]] Word read_word(ByteSource& in);
+[[nodiscard]] StopVote read_vote(ByteSource& in);
 
 /// Tells the peer, and returns what the peer says, both after `step` steps.
-/// Cost: 8 bytes each way. Reveals: the word.
-[[nodiscard]] Word exchange_words(protocol::Session& session, std::uint64_t step, const Word& mine);
+/// Cost: 8 bytes each way. Reveals: the vote.
+[[nodiscard]] StopVote exchange_votes(protocol::Session& session, std::uint64_t step, const StopVote& mine);
 
 /// What a party could resume.
 struct RunOffer {

@@ -91,7 +91,7 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
   return report;
 }
 
-void Trainer::go_on_after(std::size_t step) {
+void Trainer::resume_after(std::size_t step) {
   require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot resume after ", step);
   step_ = step;
 }

@@ -66,7 +66,7 @@ class Trainer {
   /// The optimizer, for checkpoints.
   [[nodiscard]] nn::FederatedOptimizer& optimizer() { return optimizer_; }
   /// Goes on after that many steps, which another run of this trainer took.
-  void go_on_after(std::size_t step);
+  void resume_after(std::size_t step);
 
  private:
   [[nodiscard]] const std::vector<std::uint32_t>& next_batch();

@@ -264,12 +264,12 @@ TEST(RowSplit, IsDrawnFromTheSeedAndTheTestDoesNotDependOnValidation) {
   EXPECT_NE(split_places({.training = 80, .validation = 10, .test = 10}, 4).test, split.test);
 }
 
-Judged two_classes() {
-  Judged judged;
-  judged.predictions = {0.9, 0.8, 0.4, 0.2};
-  judged.labels = {1, 0, 1, 0};
-  judged.loss = 0.5;
-  return judged;
+Evaluation two_classes() {
+  Evaluation evaluation;
+  evaluation.predictions = {0.9, 0.8, 0.4, 0.2};
+  evaluation.labels = {1, 0, 1, 0};
+  evaluation.loss = 0.5;
+  return evaluation;
 }
 
 TEST(Measures, AreThoseThatSuitTheModel) {
@@ -281,7 +281,7 @@ TEST(Measures, AreThoseThatSuitTheModel) {
   EXPECT_THAT(
       names(measure(metrics_of(job_of(ModelKind::kLr, 2).model, {}), two_classes())),
       ::testing::ElementsAre("auc", "pr_auc", "ks", "lift", "accuracy", "precision", "recall", "f1", "log_loss"));
-  Judged one_class = two_classes();
+  Evaluation one_class = two_classes();
   one_class.labels = {0, 0, 0, 0};
   EXPECT_THAT(names(measure(metrics_of(job_of(ModelKind::kLr, 2).model, {}), one_class)),
               ::testing::ElementsAre("accuracy", "precision", "recall", "f1", "log_loss"));
@@ -293,14 +293,14 @@ TEST(Measures, LeaveOutRowsWithoutALabelOrWeightAndWeighTheOthers) {
   JobModel model;
   model.family = nn::Family::kLogistic;
   const torch::Tensor scores = torch::tensor({{2.0F}, {-1.0F}, {0.5F}, {9.0F}});
-  const auto judged = judge(model, job_loss(model, {}), scores, {1, 0, 0, std::nan("")}, {1, 3, 0, 1});
-  ASSERT_TRUE(judged.has_value());
-  EXPECT_THAT(judged->labels, ::testing::ElementsAre(1, 0));
-  EXPECT_THAT(judged->weights, ::testing::ElementsAre(1, 3));
-  EXPECT_FALSE(judge(model, job_loss(model, {}), scores, std::vector<double>(4, std::nan(""))).has_value());
+  const auto evaluation = evaluate_scores(model, job_loss(model, {}), scores, {1, 0, 0, std::nan("")}, {1, 3, 0, 1});
+  ASSERT_TRUE(evaluation.has_value());
+  EXPECT_THAT(evaluation->labels, ::testing::ElementsAre(1, 0));
+  EXPECT_THAT(evaluation->weights, ::testing::ElementsAre(1, 3));
+  EXPECT_FALSE(evaluate_scores(model, job_loss(model, {}), scores, std::vector<double>(4, std::nan(""))).has_value());
   // With weights of classes the loss is the one that training has.
-  const auto plain = judge(model, job_loss(model, {}), scores, {1, 1, 1, 1});
-  const auto weighted = judge(model, job_loss(model, {1, 4}), scores, {1, 1, 1, 1});
+  const auto plain = evaluate_scores(model, job_loss(model, {}), scores, {1, 1, 1, 1});
+  const auto weighted = evaluate_scores(model, job_loss(model, {1, 4}), scores, {1, 1, 1, 1});
   EXPECT_NEAR(weighted->loss, 4 * plain->loss, 1e-5);
 }
 

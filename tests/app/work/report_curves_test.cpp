@@ -22,8 +22,8 @@ job::Model model_of(ModelKind kind, std::size_t classes = 2) {
 
 TEST(ReportCurves, OfTwoClassesAreRocCalibrationAndTheConfusionMatrix) {
   run::RunReport report;
-  const Judged judged{.predictions = {0.9, 0.2, 0.6, 0.4}, .labels = {1, 0, 0, 1}, .columns = 1};
-  add_curves(model_of(ModelKind::kLr), judged, {"stays", "leaves"}, report);
+  const Evaluation evaluation{.predictions = {0.9, 0.2, 0.6, 0.4}, .labels = {1, 0, 0, 1}, .columns = 1};
+  add_curves(model_of(ModelKind::kLr), evaluation, {"stays", "leaves"}, report);
   EXPECT_FALSE(report.roc.empty());
   EXPECT_FALSE(report.calibration.empty());
   EXPECT_THAT(report.classes.names, ElementsAre("stays", "leaves"));
@@ -41,13 +41,21 @@ TEST(ReportCurves, OfOneClassAreTheConfusionMatrixAlone) {
 
 TEST(ReportCurves, OfSeveralClassesTakeTheHighestProbability) {
   run::RunReport report;
-  const Judged judged{.predictions = {0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.4, 0.4, 0.2}, .labels = {0, 1, 1}, .columns = 3};
-  add_curves(model_of(ModelKind::kMlr, 3), judged, {"x", "y", "z"}, report);
+  const Evaluation evaluation{
+      .predictions = {0.5, 0.3, 0.2, 0.1, 0.2, 0.7, 0.4, 0.4, 0.2}, .labels = {0, 1, 1}, .columns = 3};
+  add_curves(model_of(ModelKind::kMlr, 3), evaluation, {"x", "y", "z"}, report);
   EXPECT_TRUE(report.roc.empty());
   EXPECT_THAT(report.classes.counts, ElementsAre(1, 0, 0, 1, 0, 1, 0, 0, 0)) << "the first of equal ones";
   EXPECT_THROW(
       add_curves(model_of(ModelKind::kMlr, 3), {.predictions = {1, 0, 0}, .labels = {7}, .columns = 3}, {}, report),
       InvalidArgument);
+}
+
+TEST(ReportCurves, CountWeightsOfRowsWhereThereAreAny) {
+  run::RunReport report;
+  add_curves(model_of(ModelKind::kLr), {.predictions = {0.9, 0.2}, .labels = {1, 0}, .weights = {2.5, 1}, .columns = 1},
+             {}, report);
+  EXPECT_THAT(report.classes.counts, ElementsAre(1, 0, 0, 2.5));
 }
 
 TEST(ReportCurves, OfARegressionArePredictionsBesideWhatIsTrue) {

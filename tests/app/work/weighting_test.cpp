@@ -89,14 +89,14 @@ TEST(Measures, CountRowsByTheirWeights) {
   model.family = nn::Family::kLogistic;
   const torch::Tensor scores = torch::tensor({{2.0F}, {-1.0F}, {1.0F}, {5.0F}});
   const train::WeightedLoss loss = job_loss(model, {});
-  const Judged judged = judge(model, loss, scores, {1, 0, 0, std::nan("")}, {3, 1, 2, 1}).value();
-  EXPECT_THAT(judged.weights, ElementsAre(3, 1, 2));
-  const auto values = measure({job::Metric::kAccuracy, job::Metric::kLoss, job::Metric::kLogLoss}, judged);
+  const Evaluation evaluation = evaluate_scores(model, loss, scores, {1, 0, 0, std::nan("")}, {3, 1, 2, 1}).value();
+  EXPECT_THAT(evaluation.weights, ElementsAre(3, 1, 2));
+  const auto values = measure({job::Metric::kAccuracy, job::Metric::kLoss, job::Metric::kLogLoss}, evaluation);
   ASSERT_EQ(values.size(), 3U);
   EXPECT_NEAR(values[0].value, 4.0 / 6, 1e-12);
   EXPECT_NEAR(values[1].value, values[2].value, 1e-6) << "the loss is the weighted mean, too";
   // A row without weight is not there.
-  EXPECT_EQ(judge(model, loss, scores, {1, 0, 0, 1}, {1, 1, 0, 1})->labels.size(), 3U);
+  EXPECT_EQ(evaluate_scores(model, loss, scores, {1, 0, 0, 1}, {1, 1, 0, 1})->labels.size(), 3U);
 }
 
 TEST(AlignedRows, BringTheirWeights) {

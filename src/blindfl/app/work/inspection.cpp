@@ -6,6 +6,7 @@
 #include "blindfl/app/estimate.h"
 #include "blindfl/app/work/run_files.h"
 #include "blindfl/app/work/scoring_counts.h"
+#include "blindfl/app/work/training_report.h"
 #include "blindfl/app/work/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"

@@ -28,13 +28,13 @@ bool has_both_classes(const std::vector<double>& labels) {
 }
 
 std::optional<double> if_possible(bool possible, double (*metric)(run::Numbers, run::Numbers, run::Numbers),
-                                  const Judged& judged) {
+                                  const Evaluation& evaluation) {
   if (!possible) return std::nullopt;
-  return metric(judged.predictions, judged.labels, judged.weights);
+  return metric(evaluation.predictions, evaluation.labels, evaluation.weights);
 }
 
-std::optional<double> value_of_classes(Metric metric, const Judged& judged) {
-  const auto& [predictions, labels, weights, columns, loss] = judged;
+std::optional<double> value_of_classes(Metric metric, const Evaluation& evaluation) {
+  const auto& [predictions, labels, weights, columns, loss] = evaluation;
   const bool by_column = columns > 1;
   switch (metric) {
     case Metric::kAccuracy:
@@ -54,90 +54,93 @@ std::optional<double> value_of_classes(Metric metric, const Judged& judged) {
   }
 }
 
-std::optional<double> value_of(Metric metric, const Judged& judged) {
-  const bool two_classes = judged.columns == 1 && has_both_classes(judged.labels);
-  const bool varies = std::ranges::adjacent_find(judged.labels, std::ranges::not_equal_to()) != judged.labels.end();
+std::optional<double> value_of(Metric metric, const Evaluation& evaluation) {
+  const bool two_classes = evaluation.columns == 1 && has_both_classes(evaluation.labels);
+  const bool varies =
+      std::ranges::adjacent_find(evaluation.labels, std::ranges::not_equal_to()) != evaluation.labels.end();
   switch (metric) {
     case Metric::kLoss:
-      return judged.loss;
+      return evaluation.loss;
     case Metric::kAuc:
-      return if_possible(two_classes, run::auc, judged);
+      return if_possible(two_classes, run::auc, evaluation);
     case Metric::kPrAuc:
-      return if_possible(two_classes, run::average_precision, judged);
+      return if_possible(two_classes, run::average_precision, evaluation);
     case Metric::kKs:
-      return if_possible(two_classes, run::ks, judged);
+      return if_possible(two_classes, run::ks, evaluation);
     case Metric::kLift:
       if (!two_classes) return std::nullopt;
-      return run::lift(judged.predictions, judged.labels, kLiftShare, judged.weights);
+      return run::lift(evaluation.predictions, evaluation.labels, kLiftShare, evaluation.weights);
     case Metric::kF1:
-      return run::f1(judged.predictions, judged.labels, kThreshold, judged.weights);
+      return run::f1(evaluation.predictions, evaluation.labels, kThreshold, evaluation.weights);
     case Metric::kAccuracy:
     case Metric::kPrecision:
     case Metric::kRecall:
     case Metric::kLogLoss:
-      return value_of_classes(metric, judged);
+      return value_of_classes(metric, evaluation);
     case Metric::kRmse:
-      return run::rmse(judged.predictions, judged.labels, judged.weights);
+      return run::rmse(evaluation.predictions, evaluation.labels, evaluation.weights);
     case Metric::kR2:
-      return if_possible(varies, run::r_squared, judged);
+      return if_possible(varies, run::r_squared, evaluation);
     case Metric::kMae:
-      return run::mae(judged.predictions, judged.labels, judged.weights);
+      return run::mae(evaluation.predictions, evaluation.labels, evaluation.weights);
     case Metric::kDeviance:
-      return run::poisson_deviance(judged.predictions, judged.labels, judged.weights);
+      return run::poisson_deviance(evaluation.predictions, evaluation.labels, evaluation.weights);
   }
   fail<InvalidArgument>("there is no such metric");
 }
 
 /// The class that a row is taken for: the first of those with the highest probability.
-std::size_t predicted_class(const Judged& judged, std::size_t row) {
-  if (judged.columns == 1) return judged.predictions[row] > kThreshold ? 1 : 0;
-  const auto first = judged.predictions.begin() + static_cast<std::ptrdiff_t>(row * judged.columns);
-  const auto end = first + static_cast<std::ptrdiff_t>(judged.columns);
+std::size_t predicted_class(const Evaluation& evaluation, std::size_t row) {
+  if (evaluation.columns == 1) return evaluation.predictions[row] > kThreshold ? 1 : 0;
+  const auto first = evaluation.predictions.begin() + static_cast<std::ptrdiff_t>(row * evaluation.columns);
+  const auto end = first + static_cast<std::ptrdiff_t>(evaluation.columns);
   return static_cast<std::size_t>(std::max_element(first, end) - first);
 }
 
-run::ClassCounts counts_of(const Judged& judged, const std::vector<std::string>& names) {
-  const std::size_t classes = std::max<std::size_t>(judged.columns, 2);
+run::ClassCounts counts_of(const Evaluation& evaluation, const std::vector<std::string>& names) {
+  const std::size_t classes = std::max<std::size_t>(evaluation.columns, 2);
   run::ClassCounts counts;
   for (std::size_t i = 0; i < classes; ++i) counts.names.push_back(i < names.size() ? names[i] : std::to_string(i));
   counts.counts.assign(classes * classes, 0);
-  for (std::size_t row = 0; row < judged.labels.size(); ++row) {
-    const auto actual = static_cast<std::size_t>(std::lround(judged.labels[row]));
+  for (std::size_t row = 0; row < evaluation.labels.size(); ++row) {
+    const auto actual = static_cast<std::size_t>(std::lround(evaluation.labels[row]));
     require<InvalidArgument>(actual < classes, "a label is none of the ", classes, " classes");
-    ++counts.counts[actual * classes + predicted_class(judged, row)];
+    counts.counts[actual * classes + predicted_class(evaluation, row)] +=
+        evaluation.weights.empty() ? 1 : evaluation.weights[row];
   }
   return counts;
 }
 
 }  // namespace
 
-std::optional<Judged> judge(const JobModel& model, const train::WeightedLoss& loss, const torch::Tensor& scores,
-                            const std::vector<double>& labels, const std::vector<double>& weights) {
+std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::WeightedLoss& loss,
+                                          const torch::Tensor& scores, const std::vector<double>& labels,
+                                          const std::vector<double>& weights) {
   require<InvalidArgument>(static_cast<std::size_t>(scores.size(0)) == labels.size(),
                            "there are not as many scores as labels");
   require<InvalidArgument>(weights.empty() || weights.size() == labels.size(),
                            "there are not as many weights as labels");
   std::vector<std::int64_t> known;
-  Judged judged;
+  Evaluation evaluation;
   for (std::size_t i = 0; i < labels.size(); ++i) {
     if (std::isnan(labels[i]) || (!weights.empty() && !(weights[i] > 0))) continue;
     known.push_back(static_cast<std::int64_t>(i));
-    judged.labels.push_back(labels[i]);
-    if (!weights.empty()) judged.weights.push_back(weights[i]);
+    evaluation.labels.push_back(labels[i]);
+    if (!weights.empty()) evaluation.weights.push_back(weights[i]);
   }
   if (known.empty()) return std::nullopt;
   const torch::NoGradGuard no_grad;
   const torch::Tensor chosen = scores.index_select(0, torch::tensor(known));
-  judged.columns = model.outputs;
-  judged.predictions = nn::to_vector(nn::predictions(model.family, chosen));
-  const torch::Tensor truth = nn::to_tensor(judged.labels, judged.labels.size(), 1).view({-1});
-  if (judged.weights.empty()) {
-    judged.loss = loss(chosen, truth, {}).item<double>();
+  evaluation.columns = model.outputs;
+  evaluation.predictions = nn::to_vector(nn::predictions(model.family, chosen));
+  const torch::Tensor truth = nn::to_tensor(evaluation.labels, evaluation.labels.size(), 1).view({-1});
+  if (evaluation.weights.empty()) {
+    evaluation.loss = loss(chosen, truth, {}).item<double>();
   } else {
-    const torch::Tensor by_row = nn::to_tensor(judged.weights, judged.weights.size(), 1).view({-1});
-    judged.loss = (loss(chosen, truth, by_row) / by_row.mean()).item<double>();
+    const torch::Tensor by_row = nn::to_tensor(evaluation.weights, evaluation.weights.size(), 1).view({-1});
+    evaluation.loss = (loss(chosen, truth, by_row) / by_row.mean()).item<double>();
   }
-  return judged;
+  return evaluation;
 }
 
 std::vector<Metric> metrics_of(const job::Model& model, const job::Top& top) {
@@ -155,11 +158,12 @@ std::vector<Metric> metrics_of(const job::Model& model, const job::Top& top) {
           Metric::kPrecision, Metric::kRecall, Metric::kF1, Metric::kLogLoss};
 }
 
-std::vector<run::Measure> measure(const std::vector<Metric>& metrics, const Judged& judged) {
+std::vector<run::Measure> measure(const std::vector<Metric>& metrics, const Evaluation& evaluation) {
   std::vector<run::Measure> measures;
   measures.reserve(metrics.size());
   for (const Metric metric : metrics) {
-    if (const auto value = value_of(metric, judged)) measures.push_back({job::Value<Metric>::write(metric), *value});
+    if (const auto value = value_of(metric, evaluation))
+      measures.push_back({job::Value<Metric>::write(metric), *value});
   }
   return measures;
 }
@@ -177,30 +181,32 @@ bool larger_is_better(Metric metric) {
   }
 }
 
-run::ConfusionMatrix confusion_of(const job::Model& model, const Judged& judged,
+run::ConfusionMatrix confusion_of(const job::Model& model, const Evaluation& evaluation,
                                   const std::vector<std::string>& names) {
   if (!job::is_classifier(model.kind) || model.class_count() > run::kMostShownClasses) return {};
   std::vector<std::string> classes = names;
   for (std::size_t c = classes.size(); c < model.class_count(); ++c) classes.push_back(std::to_string(c));
   classes.resize(model.class_count());
-  return run::confusion_matrix(judged.predictions, judged.labels, std::move(classes), kThreshold, judged.weights);
+  return run::confusion_matrix(evaluation.predictions, evaluation.labels, std::move(classes), kThreshold,
+                               evaluation.weights);
 }
 
-void add_curves(const job::Model& model, const Judged& judged, const std::vector<std::string>& classes,
+void add_curves(const job::Model& model, const Evaluation& evaluation, const std::vector<std::string>& classes,
                 run::RunReport& report) {
   switch (family_of(model)) {
     case nn::Family::kLogistic:
-      if (has_both_classes(judged.labels)) {
-        report.roc = run::roc_curve(judged.predictions, judged.labels, kRocPoints, judged.weights);
-        report.calibration = run::calibration(judged.predictions, judged.labels, kCalibrationBins, judged.weights);
+      if (has_both_classes(evaluation.labels)) {
+        report.roc = run::roc_curve(evaluation.predictions, evaluation.labels, kRocPoints, evaluation.weights);
+        report.calibration =
+            run::calibration(evaluation.predictions, evaluation.labels, kCalibrationBins, evaluation.weights);
       }
       [[fallthrough]];
     case nn::Family::kMultinomial:
-      report.classes = counts_of(judged, classes);
+      report.classes = counts_of(evaluation, classes);
       return;
     case nn::Family::kLinear:
     case nn::Family::kPoisson:
-      report.regression = {.predicted = judged.predictions, .actual = judged.labels};
+      report.regression = {.predicted = evaluation.predictions, .actual = evaluation.labels};
   }
 }
 

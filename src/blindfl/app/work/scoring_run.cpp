@@ -96,15 +96,16 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     return;
   }
   if (use == Use::kEvaluate) {
-    const auto judged = judge(model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
-                              rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
-    require<DataError>(judged.has_value(), "there are no rows with a label to measure on");
-    out_ << "rows " << judged->labels.size() << std::fixed << std::setprecision(6);
-    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *judged)) {
+    const auto evaluation =
+        evaluate_scores(model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
+                        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
+    require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
+    out_ << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
+    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *evaluation)) {
       out_ << "\n" << value.name << " " << value.value;
     }
     out_ << "\n";
-    const run::ConfusionMatrix confusion = confusion_of(job.shared.model, *judged, preparation.classes());
+    const run::ConfusionMatrix confusion = confusion_of(job.shared.model, *evaluation, preparation.classes());
     if (!confusion.empty()) out_ << run::confusion_text(confusion);
   }
   if (scores_path) {

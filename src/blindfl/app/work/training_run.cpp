@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
 /// Steps between two votes to stop.
-constexpr std::uint64_t kStepsBetweenWords = 8;
+constexpr std::uint64_t kStepsBetweenVotes = 8;
 
 std::chrono::sys_seconds now_in_seconds() {
   return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -339,7 +339,7 @@ void TrainingRun::load_or_begin() {
     state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
     require<ConfigError>(!resume_.epochs || !state_.enough, "--epochs: early stopping ended this run after step ",
                          state_.step, ", and would again; start a new run with another shared.training.early_stopping");
-    trainer_->go_on_after(state_.step);
+    trainer_->resume_after(state_.step);
     sent_before_ = state_.sent;
     received_before_ = state_.received;
     supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
@@ -384,10 +384,10 @@ void TrainingRun::train() {
     ++steps_here_;
     state_.step = trainer_->step();
     const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
-    Word word{.stop = connection_->stop_asked()};
-    if (epoch_ends && validation_) validate(word);
-    if (epoch_ends || state_.step % kStepsBetweenWords == 0) {
-      note_word(word, exchange_words(connection_->session(), state_.step, word));
+    StopVote vote{.stop = connection_->stop_asked()};
+    if (epoch_ends && validation_) validate(vote);
+    if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
+      count_votes(vote, exchange_votes(connection_->session(), state_.step, vote));
     }
     if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
   }
@@ -415,24 +415,24 @@ std::uint64_t TrainingRun::epoch_of(std::uint64_t step) const {
   return (step + per_epoch - 1) / per_epoch;
 }
 
-void TrainingRun::validate(Word& word) {
+void TrainingRun::validate(StopVote& vote) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
-  const auto judged =
-      judge(model_, loss_, scores, validation_->in_order(train_rows_.labels), in_order(*validation_, train_rows_));
-  if (!judged) return;
-  const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *judged);
+  const auto evaluation = evaluate_scores(model_, loss_, scores, validation_->in_order(train_rows_.labels),
+                                          in_order(*validation_, train_rows_));
+  if (!evaluation) return;
+  const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
   const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
   if (stopping.patience == 0) {
     log_->measured("validation", measures);
     return;
   }
-  const Watched watched = watch(*judged);
-  word.better = !state_.best || watched.sign * (watched.value - *state_.best) > stopping.minimum_improvement;
-  word.enough = !word.better && state_.not_better + 1 >= stopping.patience;
+  const Watched watched = watch(*evaluation);
+  vote.better = !state_.best || watched.sign * (watched.value - *state_.best) > stopping.minimum_improvement;
+  vote.enough = !vote.better && state_.not_better + 1 >= stopping.patience;
   std::ostringstream more;
   more << "watched: " << watched.name << " " << decimal(watched.value);
-  if (word.better) {
+  if (vote.better) {
     more << ", the best so far";
     state_.best = watched.value;
   } else {
@@ -442,19 +442,19 @@ void TrainingRun::validate(Word& word) {
   log_->measured("validation", measures, more.str());
 }
 
-TrainingRun::Watched TrainingRun::watch(const Judged& judged) const {
+TrainingRun::Watched TrainingRun::watch(const Evaluation& evaluation) const {
   const job::Metric metric = metrics_of(job_.shared.model, job_.own.top).front();
   // What cannot be measured on these rows is not watched.
-  const std::vector<run::Measure> value = measure({metric}, judged);
-  if (value.empty()) return {.name = "loss", .value = judged.loss, .sign = -1};
+  const std::vector<run::Measure> value = measure({metric}, evaluation);
+  if (value.empty()) return {.name = "loss", .value = evaluation.loss, .sign = -1};
   return {.name = value.front().name, .value = value.front().value, .sign = larger_is_better(metric) ? 1.0 : -1.0};
 }
 
-void TrainingRun::note_word(const Word& mine, const Word& theirs) {
+void TrainingRun::count_votes(const StopVote& mine, const StopVote& theirs) {
   stopped_ = mine.stop || theirs.stop;
   const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
   if (!epoch_ends || job_.shared.training.early_stopping.patience == 0) return;
-  const Word& of_b = is_b() ? mine : theirs;
+  const StopVote& of_b = is_b() ? mine : theirs;
   state_.not_better = of_b.better ? 0 : state_.not_better + 1;
   if (of_b.better) state_.best_step = state_.step;
   state_.enough = of_b.enough;
@@ -495,7 +495,7 @@ void TrainingRun::finish() {
   }
   save_model(folder_->model_path(), facts, masks, model_);
   // Nobody leaves before both have their pieces.
-  (void)exchange_words(connection_->session(), state_.step, {});
+  (void)exchange_votes(connection_->session(), state_.step, {});
   if (is_b()) note_loss();
   write_summary(run::RunState::kFinished);
   print_costs(write_report(), out_);
@@ -557,23 +557,23 @@ ModelFacts TrainingRun::facts() const {
           .shape_b = is_b() ? mine : theirs_};
 }
 
-std::optional<Judged> TrainingRun::judge_test(const torch::Tensor& scores) const {
-  return judge(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()));
+std::optional<Evaluation> TrainingRun::evaluate_test(const torch::Tensor& scores) const {
+  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()));
 }
 
 void TrainingRun::score_test() {
   if (!test_) return;
   const torch::Tensor scores = train::score(model_.forward, *test_, job_.shared.training.batch);
   if (!is_b()) return;
-  judged_ = judge_test(scores);
-  if (!judged_) {
+  evaluation_ = evaluate_test(scores);
+  if (!evaluation_) {
     out_ << "none of the test rows has a label: nothing is measured\n";
     return;
   }
-  summary_.results = measure(metrics_of(job_.shared.model, job_.own.top), *judged_);
+  summary_.results = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation_);
   const std::uint64_t step = state_.best_step > 0 ? state_.best_step : state_.step;
   log_->measured("test", summary_.results, {}, RunLog::Moment{step, epoch_of(step)});
-  summary_.confusion = confusion_of(job_.shared.model, *judged_, preparation_->classes());
+  summary_.confusion = confusion_of(job_.shared.model, *evaluation_, preparation_->classes());
   if (!summary_.confusion.empty()) out_ << run::confusion_text(summary_.confusion);
   write_scores(folder_->path() / "test_scores.csv", model_, scores, test_->alignment(), test_file(),
                preparation_->classes());
@@ -582,7 +582,7 @@ void TrainingRun::score_test() {
 // The run is finished, and saved: whatever happens here does not change that.
 void TrainingRun::add_baseline() {
   const PartyShape& mine = preparation_->shape();
-  if (!job_.own.top.baseline || !judged_ || mine.numeric + mine.fields.size() == 0) return;
+  if (!job_.own.top.baseline || !evaluation_ || mine.numeric + mine.fields.size() == 0) return;
   try {
     measure_baseline();
   } catch (const std::exception& error) {
@@ -603,8 +603,8 @@ void TrainingRun::measure_baseline() {
     out_ << "B alone: left out, training it would take about " << std::lround(baseline.seconds) << " s\n";
     return;
   }
-  const auto judged = judge_test(baseline.scores);
-  if (judged) summary_.baseline = measure(metrics_of(job_.shared.model, job_.own.top), *judged);
+  const auto evaluation = evaluate_test(baseline.scores);
+  if (evaluation) summary_.baseline = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
   out_ << baseline_text(summary_);
   write_summary(run::RunState::kFinished);
   (void)write_report();
@@ -641,7 +641,7 @@ run::RunReport TrainingRun::write_report() {
                                            .bytes_received = trained_received_.bytes},
                                           summary_, connection_->channel());
   report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
-  if (judged_) add_curves(job_.shared.model, *judged_, preparation_->classes(), report);
+  if (evaluation_) add_curves(job_.shared.model, *evaluation_, preparation_->classes(), report);
   folder_->write_report(run::report_html(report));
   return report;
 }

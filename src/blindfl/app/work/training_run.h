@@ -46,9 +46,9 @@ class TrainingRun {
   void make_parts();
   void load_or_begin();
   void train();
-  void validate(Word& word);
+  void validate(StopVote& vote);
   void count_rows();
-  void note_word(const Word& mine, const Word& theirs);
+  void count_votes(const StopVote& mine, const StopVote& theirs);
   void checkpoint();
   void count_traffic();
   void finish();
@@ -56,7 +56,7 @@ class TrainingRun {
   void keep_best();
   void note_loss();
   void score_test();
-  [[nodiscard]] std::optional<Judged> judge_test(const torch::Tensor& scores) const;
+  [[nodiscard]] std::optional<Evaluation> evaluate_test(const torch::Tensor& scores) const;
   void add_baseline();
   void measure_baseline();
   /// What early stopping looks at.
@@ -65,7 +65,7 @@ class TrainingRun {
     double value = 0;
     double sign = 1;  ///< of what is better
   };
-  [[nodiscard]] Watched watch(const Judged& judged) const;
+  [[nodiscard]] Watched watch(const Evaluation& evaluation) const;
   [[nodiscard]] train::TrainOptions train_options() const;
   [[nodiscard]] std::uint64_t epoch_of(std::uint64_t step) const;
   [[nodiscard]] bool checkpoint_is_due(bool epoch_ends) const;
@@ -109,9 +109,9 @@ class TrainingRun {
   net::Traffic sent_before_;  ///< by earlier processes of the same run
   net::Traffic received_before_;
   std::size_t keys_saved_ = 0;
-  std::optional<Judged> judged_;   ///< of the test rows, at B
-  std::uint64_t best_before_ = 0;  ///< the best step when the checkpoint before the last was written
-  bool begun_ = false;             ///< this process made the folder
+  std::optional<Evaluation> evaluation_;  ///< of the test rows, at B
+  std::uint64_t best_before_ = 0;         ///< the best step when the checkpoint before the last was written
+  bool begun_ = false;                    ///< this process made the folder
   bool stopped_ = false;
   double setup_seconds_ = 0;
   double training_seconds_ = 0;
