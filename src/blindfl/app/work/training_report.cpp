@@ -127,6 +127,8 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.costs = costs_of(facts, expected);
   const bool is_b = facts.party == Party::kB;
   report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
+  report.model.openings = summary.epochs > 0 ? summary.epochs : expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;
   report.model.encrypted_update_b = facts.model.encrypted_update_b;
   report.model.short_keys = has_short_keys(expected.schemes);
