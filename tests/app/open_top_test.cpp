@@ -61,7 +61,7 @@ TEST(Consent, SaysInThreeLinesWhatBCouldWorkOutAndWhatToDo) {
   const std::vector<std::string> lines = refusal({}, open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt));
   EXPECT_THAT(lines, ElementsAre(AllOf(StartsWith("private.accept: "), HasSubstr("features that are 0 or 1 exactly")),
                                  AllOf(HasSubstr("(a) applies: 64 outputs for 54 features of A"),
-                                       HasSubstr("(b) applies: the same rows are opened in 10 epochs"),
+                                       HasSubstr("(b) applies: the same rows are opened in at least 10 epochs"),
                                        HasSubstr("if B turns out to have no features")),
                                  AllOf(HasSubstr("`accept: open_top`"), HasSubstr("a top that hides Z"))));
 }
@@ -74,7 +74,7 @@ TEST(Consent, NamesTheWaysThatTheShapesLeaveOpen) {
   EXPECT_THAT(line(mlp(64, 2), 65, 3), HasSubstr("(a) does not apply: 64 outputs for 65 features of A"));
   job::Shared lr;
   EXPECT_THAT(line(lr, 20, 3), AllOf(HasSubstr("(a) does not apply: 1 output for 20 features"),
-                                     HasSubstr("(b) applies: the same rows are opened in 10 epochs")));
+                                     HasSubstr("(b) applies: the same rows are opened in at least 10 epochs")));
   EXPECT_THAT(line(lr, 1, 3), HasSubstr("(a) applies: 1 output for 1 feature of A"));
   lr.training.epochs = 1;
   EXPECT_THAT(line(lr, 20, 3), HasSubstr("(b) applies to rows that are opened again under other weights"));

@@ -58,7 +58,7 @@ std::string open_top_line(const run::ModelFacts& facts, Opens opens) {
   std::string line = std::string("(a) ") + (reach.span ? "applies: " : "does not apply: ") + counts_of(facts) +
                      (reach.span ? ", so one scoring is enough; " : "; ");
   if (opens == Opens::kTrainingRows && reach.differences) {
-    line += "(b) applies: the same rows are opened in " + std::to_string(facts.openings) + " epochs";
+    line += "(b) applies: the same rows are opened in at least " + std::to_string(facts.openings) + " epochs";
   } else {
     line += "(b) applies to rows that are opened again under other weights, as those that were trained on";
   }
