@@ -353,7 +353,7 @@ TEST_F(Plan, TellsWhatAJobTakes) {
   const Result result = call({"--features", "500000", "--nonzeros", "7", "--peer-features", "62", "--rows", "1280"});
   EXPECT_EQ(result.code, kDone) << result.err;
   EXPECT_THAT(result.out, HasSubstr("encrypted updates over paillier"));
-  EXPECT_THAT(result.out, HasSubstr("1008: 112 epochs of 9\n"));
+  EXPECT_THAT(result.out, HasSubstr("1,008: 112 epochs of 9\n"));
   EXPECT_THAT(result.out, HasSubstr("in all"));
 }
 
@@ -362,7 +362,7 @@ TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
   EXPECT_THAT(call(shape).out,
               HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) does not "
                         "apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
-                        "at least 10 epochs. private.accept is nothing: `train` will refuse to start.\n"));
+                        "at least 1000 epochs. private.accept is nothing: `train` will refuse to start.\n"));
   std::vector<std::string> accepted = shape;
   accepted.insert(accepted.end(), {"--set", "private.accept=open_top"});
   EXPECT_THAT(call(accepted).out, HasSubstr("private.accept is open_top.\n"));

@@ -114,6 +114,7 @@ TEST(Step, SaysWhatProtectsIt) {
       {Step::kMissingIds, "blinded"},
       {Step::kNamedIds, "blinded"},
       {Step::kAlignedOrder, "public"},
+      {Step::kKeptAlignments, "public"},
       {Step::kFeatureShape, "public"},
       {Step::kRunOffer, "public"},
       {Step::kStopVote, "public"},
@@ -133,7 +134,7 @@ TEST(Step, SaysWhatProtectsIt) {
 }
 
 TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
-  for (const unsigned number : {0U, 6U, 9U, 15U, 19U, 37U, 9999U, 0xFFFFU}) {
+  for (const unsigned number : {0U, 6U, 9U, 15U, 19U, 38U, 9999U, 0xFFFFU}) {
     const auto step = static_cast<Step>(number);
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");

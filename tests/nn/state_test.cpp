@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
 #include <limits>
 
@@ -234,9 +235,14 @@ TEST_F(ModelState, IsRefusedWhereItIsCutShortOrItsHeaderIsDamagedAndNothingChang
     damaged[at] ^= std::byte{0x04};
     EXPECT_THROW(load_model(fresh->b.model, damaged), DataError) << at;
   }
-  for (std::size_t at = 0; at < header_of(saved.b.optimizer); ++at) {
+  const std::string header(reinterpret_cast<const char*>(saved.b.optimizer.data()), header_of(saved.b.optimizer));
+  const std::size_t steps = header.find("\nsteps: ") + 8;
+  const std::size_t steps_end = header.find('\n', steps);
+  for (std::size_t at = 0; at < header.size(); ++at) {
     Bytes damaged = saved.b.optimizer;
     damaged[at] ^= std::byte{0x04};
+    // Another number of steps is no damage: a training may be made longer.
+    if (at >= steps && at < steps_end && std::isdigit(static_cast<unsigned char>(damaged[at])) != 0) continue;
     EXPECT_THROW(load_optimizer(*fresh->b.optimizer, damaged), DataError) << at;
   }
   EXPECT_EQ(fresh->save().b.model, before.b.model);

@@ -26,6 +26,17 @@ std::string without(std::string_view text, std::string_view name) {
   return rest;
 }
 
+/// Whether settings in words have a line of that name, with a whole number.
+bool has_number(std::string_view text, std::string_view name) {
+  if (name.empty()) return false;
+  const std::string line = std::string(name) + ": ";
+  const std::size_t begin = text.starts_with(line) ? 0 : text.find("\n" + line) + 1;
+  if (begin == 0 && !text.starts_with(line)) return false;
+  const std::string_view value = text.substr(begin + line.size());
+  const std::size_t digits = std::min(value.find_first_not_of("0123456789"), value.size());
+  return digits > 0 && value.substr(digits).starts_with('\n');
+}
+
 }  // namespace
 
 void write_state_header(ByteSink& out, const Settings& settings) {
@@ -46,7 +57,8 @@ void read_state_header(ByteSource& in, std::string_view what, const Settings& se
                      "after its own end");
   std::string text(size, '\0');
   in.read(std::as_writable_bytes(std::span(text)));
-  if (without(text, may_differ) == without(settings.text(), may_differ)) return;
+  if (text == settings.text()) return;
+  if (has_number(text, may_differ) && without(text, may_differ) == without(settings.text(), may_differ)) return;
   const std::string differences = Settings::differences(settings, Settings::parse(text), "here", "in the saved state");
   fail<DataError>("the saved state is not that of ", what, ": ",
                   differences.empty() ? "its settings are damaged" : differences,

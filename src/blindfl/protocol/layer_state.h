@@ -18,7 +18,7 @@ namespace blindfl::protocol {
 void write_state_header(ByteSink& out, const Settings& settings);
 /// Reads such a header. `what` names whose state it should be, in the error.
 /// Throws DataError, naming the settings that differ with both values, if it is that of something else. The setting
-/// `may_differ`, if one is named, may have another value.
+/// `may_differ`, if one is named, may be another whole number.
 void read_state_header(ByteSource& in, std::string_view what, const Settings& settings,
                        std::string_view may_differ = {});
 

@@ -43,6 +43,7 @@ Job unusual_job() {
                          .schedule = {{.step = 5, .learning_rate = 0.1}, {.step = 6, .learning_rate = 0.0}},
                          .order_seed = std::numeric_limits<std::uint64_t>::max(),
                          .validation_share = 0.25,
+                         .test_share = 0.125,
                          .early_stopping = {.patience = 4, .minimum_improvement = 1e-3},
                          .checkpoint_every = 100,
                          .derivative = {.scale = 20, .largest = 2.5, .clip = true}};
@@ -86,7 +87,8 @@ Job unusual_job() {
   job.own.data.numeric = {.scale = 0, .largest = 1.0, .clip = true};
   job.own.top = {.class_weights = {.weights = {1.0, 0.1, 2e5}},
                  .clip_gradient = 1.5,
-                 .metrics = {Metric::kAccuracy, Metric::kLoss}};
+                 .metrics = {Metric::kAccuracy, Metric::kLoss},
+                 .baseline = false};
   job.own.link = {.dial = "peer.example:1",
                   .certificate = "b.crt",
                   .key = "b.key",
@@ -157,7 +159,10 @@ TEST(Template, HasEveryOptionOnceSetOrAsAComment) {
   EXPECT_GT(options, 70U);
   EXPECT_THAT(text, HasSubstr("\n    kind: mlp\n"));
   EXPECT_THAT(text, HasSubstr("\n    #epochs:\n"));
-  EXPECT_THAT(text, HasSubstr("\n    # passes over the training rows (whole number from 1 to 1000000)\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr(
+          "\n    # passes over the training rows (whole number from 1 to 1000000; if left out: 10, or as many as\n"));
   EXPECT_THAT(text, HasSubstr("\n    #threads:\n"));
   EXPECT_THAT(text, HasSubstr("if left out: one per core"));
   EXPECT_THAT(text, Not(HasSubstr("\n    epochs")));
