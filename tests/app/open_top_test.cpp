@@ -71,9 +71,9 @@ TEST(Consent, NamesTheWaysThatTheShapesLeaveOpen) {
     return open_top_line(open_top_facts(shared, numeric_shape(a), numeric_shape(b)), opens);
   };
   EXPECT_THAT(line(mlp(64, 2), 64, 3), HasSubstr("(a) applies: 64 outputs for 64 features of A"));
-  EXPECT_THAT(line(mlp(64, 2), 65, 3), HasSubstr("(a) does not apply: 64 outputs for 65 features of A"));
+  EXPECT_THAT(line(mlp(64, 2), 65, 3), HasSubstr("(a) is not known to apply: 64 outputs for 65 features of A"));
   job::Shared lr;
-  EXPECT_THAT(line(lr, 20, 3), AllOf(HasSubstr("(a) does not apply: 1 output for 20 features"),
+  EXPECT_THAT(line(lr, 20, 3), AllOf(HasSubstr("(a) is not known to apply: 1 output for 20 features"),
                                      HasSubstr("(b) applies: the same rows are opened in at least 10 epochs")));
   EXPECT_THAT(line(lr, 1, 3), HasSubstr("(a) applies: 1 output for 1 feature of A"));
   lr.training.epochs = 1;

@@ -360,8 +360,8 @@ TEST_F(Plan, TellsWhatAJobTakes) {
 TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
   const std::vector<std::string> shape{"--features", "11", "--peer-features", "22", "--rows", "100"};
   EXPECT_THAT(call(shape).out,
-              HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) does not "
-                        "apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
+              HasSubstr("\nOpen top: B could recover features of A that are 0 or 1 exactly; (a) is not known "
+                        "to apply: 1 output for 11 features of A; (b) applies: the same rows are opened in "
                         "at least 1000 epochs. private.accept is nothing: `train` will refuse to start.\n"));
   std::vector<std::string> accepted = shape;
   accepted.insert(accepted.end(), {"--set", "private.accept=open_top"});

@@ -198,7 +198,7 @@ class Kill(ProgramTest):
         self.check_as_undisturbed(pair)
 
     def test_a_resume_without_the_peer_changes_nothing(self):
-        pair = self.pair(LR, private_a={"link": {"patience": 1}}, private_b={"link": {"patience": 20}})
+        pair = self.pair(LR, private_a={"link": {"patience": 1}}, private_b={"link": {"patience": 20}}, both_have_all=True)
         pair.both("train", extra=["--set", "shared.training.epochs=1"])
         before = pair.summary("a")
         lonely = program.Process("resume", pair.a, ["--set", "shared.training.epochs=1"])

@@ -52,7 +52,7 @@ class Scoring(ProgramTest):
             lines = alone.complaint().splitlines()
             self.assertEqual(len(lines), 3, lines)
             self.assertIn(f"blindfl {command}: private.accept: with an open top B sees", lines[0])
-            self.assertIn("(a) does not apply: 1 output for ", lines[1])
+            self.assertIn("(a) is not known to apply: 1 output for ", lines[1])
             self.assertIn("accept: open_top", lines[2])
             self.assertNotIn("dialling", alone.printed())
 

@@ -55,7 +55,7 @@ run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, c
 
 std::string open_top_line(const run::ModelFacts& facts, Opens opens) {
   const run::OpenTopReach reach = run::open_top_reach(facts);
-  std::string line = std::string("(a) ") + (reach.span ? "applies: " : "does not apply: ") + counts_of(facts) +
+  std::string line = std::string("(a) ") + (reach.span ? "applies: " : "is not known to apply: ") + counts_of(facts) +
                      (reach.span ? ", so one scoring is enough; " : "; ");
   if (opens == Opens::kTrainingRows && reach.differences) {
     line += "(b) applies: the same rows are opened in at least " + std::to_string(facts.openings) + " epochs";

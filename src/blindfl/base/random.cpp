@@ -92,7 +92,7 @@ void KeyStream::fill(std::span<std::byte> out) {
 
 std::atomic<Random::Process> Random::forks_ = 0;
 
-// Registered once, before the first generator has a key that a child could repeat.
+// Registered once, by the first generator, before it hands anything out.
 Random::Process Random::watched_process() {
   static const int failed = ::pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
   require<Error>(failed == 0, "random numbers: forks of this process cannot be watched for: ", std::strerror(failed));

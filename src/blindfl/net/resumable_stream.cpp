@@ -226,6 +226,8 @@ void ResumableStream::keep(DataPacket data) {
 void ResumableStream::take_credit(const CreditPacket& credit) {
   require<ProtocolError>(credit.consumed >= forgotten_ && credit.consumed <= sent_,
                          "the peer claims to have read what was not sent");
+  // Saying the same again is no progress.
+  if (credit.consumed > forgotten_) heard_ = connected_time();
   forgotten_ = credit.consumed;
   while (!kept_.empty() && kept_.front().begin + kept_.front().piece->size() <= forgotten_) kept_.pop_front();
 }
@@ -235,8 +237,8 @@ void ResumableStream::deliver(LinkPacket packet) {
     const std::lock_guard lock(mutex_);
     require<ProtocolError>(connected_ && !std::holds_alternative<HelloPacket>(packet),
                            "the peer sent a packet out of turn");
-    heard_ = connected_time();
     if (auto* data = std::get_if<DataPacket>(&packet)) {
+      heard_ = connected_time();
       require<ProtocolError>(!peer_bye_, "the peer sent data after its end");
       take_data(*data);
       keep(std::move(*data));

@@ -119,7 +119,7 @@ class ResumableStream {
   std::uint64_t connections_ = 0;
   Clock::time_point connected_at_{};
   Clock::duration connected_before_{};  ///< by earlier connections
-  Clock::duration heard_{};             ///< the last packet, on the clock of `connected_time`
+  Clock::duration heard_{};             ///< data, or that the peer took some, on the clock of `connected_time`
   std::optional<LinkNotice> notice_;
   bool told_ = false;  ///< somebody was told that there is no connection
 

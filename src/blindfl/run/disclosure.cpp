@@ -166,16 +166,15 @@ Texts within_reach_of_b(const ModelFacts& model) {
   const OpenTopReach reach = open_top_reach(model);
   Texts texts = {open_top_warning()};
   texts = joined(std::move(texts), open_top_ways(model));
-  texts =
-      joined(std::move(texts),
-             those_that_hold({
-                 {!reach.span && !reach.differences,
-                  "Neither (a) nor (b) is known to apply to this run. Scoring rows that it was trained on makes (b) "
-                  "apply."},
-                 {true,
-                  "With A's features, also A's trained weights and its own, whole: Z = X_A W_A + X_B W_B is then "
-                  "solved for them."},
-             }));
+  texts = joined(std::move(texts),
+                 those_that_hold({
+                     {!reach.span && !reach.differences,
+                      "Neither (a) nor (b) is known to apply to this run; (c) may. Scoring rows that it was trained on "
+                      "makes (b) apply."},
+                     {true,
+                      "With A's features, also A's trained weights and its own, whole: Z = X_A W_A + X_B W_B is then "
+                      "solved for them."},
+                 }));
   texts = joined(std::move(texts), estimates_by_b(model));
   return joined(
       std::move(texts),
@@ -237,7 +236,10 @@ std::string open_top_warning() {
              "This model has an open top: B sees Z. A B that follows the protocol and only looks can recover A's "
              "features that are 0 or 1, one-hot ones too, exactly: (a) where there are at least as many outputs as A "
              "has features, from one scoring; (b) with any number of outputs, where the same rows are opened again "
-             "while weights change. Neither rounding nor initial_deviation prevents it. ") +
+             "while weights change; (c) with any number of outputs and one opening, where A's features together take "
+             "few different values: rows with the same ones differ in B's part alone, and form clusters. Columns of "
+             "two other values are no safer than those of 0 and 1. Neither rounding nor initial_deviation prevents "
+             "it. ") +
          kFigures;
 }
 

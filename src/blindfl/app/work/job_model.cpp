@@ -117,11 +117,11 @@ JobModel make_model(protocol::Session& session, const job::Model& model, const J
   return made;
 }
 
-train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights) {
+train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights, double most) {
   torch::Tensor by_class;
   if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
-  return [family = model.family, by_class](const torch::Tensor& scores, const torch::Tensor& labels,
-                                           const torch::Tensor& by_row) {
+  return [family = model.family, by_class, most](const torch::Tensor& scores, const torch::Tensor& labels,
+                                                 const torch::Tensor& by_row) {
     const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
     const bool is_weighted = by_class.defined() || by_row.defined();
     if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
@@ -133,7 +133,7 @@ train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& c
     // Divided by all rows of the batch in there, and here by those that count. A batch of placeholders has no gradient.
     const double real = is_real.sum().item<double>();
     const double all = static_cast<double>(labels.numel());
-    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? all / real : 0);
+    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? std::min(all / real, most) : 0);
   };
 }
 

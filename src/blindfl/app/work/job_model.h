@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,6 +42,8 @@ struct JobModel {
 /// label. Those of placeholders are NaN: they add nothing, and the others' derivatives grow by as much as if the batch
 /// had no more than them, so that the model is that of plain training on them. Which these are stays with B:
 /// derivatives leave it as shares alone. At A, a value without meaning.
-[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights);
+/// `most` bounds by how much: a batch with hardly any real row then counts less, and derivatives stay in their range.
+[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights,
+                                           double most = std::numeric_limits<double>::infinity());
 
 }  // namespace blindfl::app

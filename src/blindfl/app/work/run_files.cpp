@@ -201,17 +201,19 @@ void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const st
 void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep) {
   namespace fs = std::filesystem;
   const fs::path aside = folder.checkpoint_path(step).parent_path() / "superseded";
+  std::size_t moved = 0;
   for (const run::SavedStep& saved : folder.checkpoints()) {
     if (saved.step <= step) continue;
     if (fs::create_directory(aside)) fs::permissions(aside, fs::perms::owner_all);
     fs::rename(saved.path, aside / saved.path.filename());
     flush_name_to_disk(saved.path);
+    ++moved;
   }
   if (!fs::is_directory(aside)) return;
   std::vector<fs::directory_entry> files(fs::directory_iterator(aside), {});
   std::erase_if(files, [](const fs::directory_entry& file) { return file.path().extension() != ".ckpt"; });
   std::ranges::sort(files, std::greater{}, [](const fs::directory_entry& file) { return file.last_write_time(); });
-  for (std::size_t i = keep; i < files.size(); ++i) fs::remove(files[i].path());
+  for (std::size_t i = std::max(keep, moved); i < files.size(); ++i) fs::remove(files[i].path());
 }
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation) {

@@ -34,6 +34,16 @@ JobEstimate expected_of(const TrainingFacts& facts) {
   return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
 }
 
+/// How many times as long as planned the run was; 1 at least.
+double prolonged(const TrainingFacts& facts, const JobEstimate& expected) {
+  return facts.epochs <= expected.epochs ? 1 : static_cast<double>(facts.epochs) / static_cast<double>(expected.epochs);
+}
+
+std::string epochs_text(const TrainingFacts& facts, const JobEstimate& expected) {
+  if (facts.epochs == 0 || facts.epochs == expected.epochs) return count_text(expected.epochs);
+  return count_text(facts.epochs) + ", planned for " + count_text(expected.epochs);
+}
+
 std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected,
                                       const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
@@ -43,13 +53,15 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
       {"the peer's features", words_of(facts.theirs)},
       {"rows", rows_text(rows)},
       {"batch size", count_text(shared.training.batch)},
-      {"epochs", count_text(expected.epochs)},
+      {"epochs", epochs_text(facts, expected)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
       {"momentum", job::number_text(momentum_of(shared, facts.mine, facts.theirs))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
   all.push_back({"security", security_text(expected.schemes)});
-  all.push_back({"hiding of masks and noise", protocol::hiding_in_words(expected.exposure)});
+  // Masks are those that were planned; a run that was made longer opened more values under them.
+  all.push_back(
+      {"hiding of masks and noise", protocol::hiding_in_words(expected.exposure * prolonged(facts, expected))});
   return all;
 }
 

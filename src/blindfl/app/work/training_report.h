@@ -20,6 +20,7 @@ struct TrainingFacts {
   const PartyShape& theirs;
   std::size_t rows = 0;
   const JobModel& model;
+  std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
   std::uint64_t steps = 0;  ///< that this process took
   double setup_seconds = 0;
   double training_seconds = 0;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <iomanip>
 #include <iostream>
+#include <limits>
 #include <ostream>
 #include <sstream>
 
@@ -241,14 +242,14 @@ void TrainingRun::take_rows() {
   protocol::Session& session = connection_->session();
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
-  const auto train = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
+  train_file_ = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
   if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
   if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), train, test_file_);
+    alignment_ = load_alignment(folder_->path(), *train_file_, test_file_);
   } else {
     alignment_.train = align_rows(session, job_, train_rows_, "training rows", out_);
     if (test_rows_) alignment_.test = align_rows(session, job_, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_, train, test_file_);
+    save_alignment(folder_->path(), alignment_, *train_file_, test_file_);
   }
   job_.shared = settled(job_.shared, alignment_.train.size(), test_rows_.has_value());
 }
@@ -282,7 +283,7 @@ void TrainingRun::make_parts() {
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
-  loss_ = job_loss(model_, weighting_.by_class);
+  loss_ = job_loss(model_, weighting_.by_class, weighting_.most_for_placeholders);
   trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
 }
 
@@ -505,15 +506,16 @@ void TrainingRun::finish() {
 
 // Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
 void TrainingRun::keep_test(const ModelFacts& facts) const {
-  if (!test_file_) return;
+  if (!test_) return;
   const job::AlignmentMode mode = job_.shared.alignment.mode;
-  if (mode != job::AlignmentMode::kAligned) {
+  if (test_file_ && mode != job::AlignmentMode::kAligned) {
     const KeptAlignments kept(folder_->model_path(), facts.owner(), facts.name());
     kept.keep(*test_file_, mode, alignment_id("test of run " + facts.run), *alignment_.test);
   }
   if (!is_b()) {
-    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(), test_file_->digest,
-                        job_.own.limits.scorings);
+    // Counted and not limited: a run that has come so far must be able to end.
+    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(),
+                        (test_file_ ? *test_file_ : *train_file_).digest, std::numeric_limits<std::uint64_t>::max());
   }
 }
 
@@ -623,14 +625,13 @@ void TrainingRun::write_summary(run::RunState state) {
 }
 
 run::RunReport TrainingRun::write_report() {
-  job::Job effective = job_;
-  effective.shared.training.epochs = epochs_;
-  run::RunReport report = training_report({.job = effective,
+  run::RunReport report = training_report({.job = job_,
                                            .party = party_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
                                            .rows = alignment_.train.size(),
                                            .model = model_,
+                                           .epochs = epochs_,
                                            .steps = steps_here_,
                                            .setup_seconds = setup_seconds_,
                                            .training_seconds = training_seconds_,

@@ -89,6 +89,7 @@ class TrainingRun {
   std::optional<Preparation> preparation_;
   PreparedRows train_rows_;
   std::optional<PreparedRows> test_rows_;
+  std::optional<MarkedFile> train_file_;
   std::optional<MarkedFile> test_file_;
   SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;

@@ -59,9 +59,9 @@ void check_range(const job::Job& job, const Weighting& weighting, const protocol
   if (!weighting.by_row.empty()) {
     for_each_real(training, [&](std::size_t row) { heaviest_row = std::max(heaviest_row, weighting.by_row[row]); });
   }
-  heaviest *= heaviest_row;
+  heaviest *= heaviest_row * weighting.most_for_placeholders;
   require<ConfigError>(heaviest <= range.largest,
-                       "private.top.class_weights and private.data.weight_column: some rows count more than "
+                       "private.top.class_weights, private.data.weight_column, placeholders: some rows count more than "
                        "shared.training.derivative.largest has room for, which is ",
                        range.largest,
                        " times an average row; cut off the largest weights, or raise it at both parties");
@@ -82,7 +82,10 @@ Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const prot
   weighting.by_class =
       wanted.balanced ? balanced(rows.labels, job.shared.model.class_count(), training) : wanted.weights;
   if (!rows.weights.empty()) weighting.by_row = with_mean_one(rows.weights, training);
-  if (!weighting.by_class.empty() || !weighting.by_row.empty()) check_range(job, weighting, training);
+  const auto real = static_cast<double>(std::ranges::count(training.real, true));
+  const auto all = static_cast<double>(training.size());
+  if (real > 0 && real < all) weighting.most_for_placeholders = 2 * all / real;
+  check_range(job, weighting, training);
   return weighting;
 }
 

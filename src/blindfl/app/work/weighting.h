@@ -13,6 +13,9 @@ namespace blindfl::app {
 /// How much B's rows count in the loss.
 struct Weighting {
   std::vector<double> by_class{};  ///< in the order of the classes; empty: all alike
+  /// By how much derivatives of a batch's real rows may be scaled up for its placeholders: twice what that is for all
+  /// rows together, so that they stay in their range whichever rows meet in a batch.
+  double most_for_placeholders = 1;
   std::vector<double> by_row{};  ///< of each row of the training file, 1 on average over those trained on; empty: alike
 };
 
