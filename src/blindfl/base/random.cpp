@@ -90,11 +90,12 @@ void KeyStream::fill(std::span<std::byte> out) {
   fill(out);
 }
 
-std::atomic<Random::Process> Random::forks_ = 0;
+std::atomic<Random::Process> Random::fork_count = 0;
 
 // Registered once, by the first generator, before it hands anything out.
 Random::Process Random::watched_process() {
-  static const int failed = ::pthread_atfork(nullptr, nullptr, [] { forks_.fetch_add(1, std::memory_order_relaxed); });
+  static const int failed =
+      ::pthread_atfork(nullptr, nullptr, [] { fork_count.fetch_add(1, std::memory_order_relaxed); });
   require<Error>(failed == 0, "random numbers: forks of this process cannot be watched for: ", std::strerror(failed));
   return current_process();
 }

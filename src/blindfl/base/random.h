@@ -70,11 +70,11 @@ class Random {
   static constexpr Process kAnyProcess = ~Process{0};
 
   Random(KeyStream stream, Process process) : stream_(std::move(stream)), process_(process) {}
-  [[nodiscard]] static Process current_process() { return forks_.load(std::memory_order_relaxed); }
+  [[nodiscard]] static Process current_process() { return fork_count.load(std::memory_order_relaxed); }
   [[nodiscard]] static Process watched_process();
   void renew();
 
-  static std::atomic<Process> forks_;
+  static std::atomic<Process> fork_count;
   KeyStream stream_;
   Process process_;
 };

@@ -66,6 +66,14 @@ DirectionComparison compare_direction(const LedgerFile& sender, const LedgerFile
   return result;
 }
 
+/// The first messages hold random numbers of both parties: where they differ, so do the sessions.
+bool begin_alike(const LedgerChain& sent, const LedgerChain& received) {
+  if (sent.entries.empty() || received.entries.empty()) return true;
+  const LedgerEntry& first = sent.entries.front();
+  return first == received.entries.front() || first.message.step != Step::kHello ||
+         received.entries.front().message.step != Step::kHello;
+}
+
 }  // namespace
 
 LedgerComparison compare(const LedgerFile& first, const LedgerFile& second) {
@@ -76,6 +84,13 @@ LedgerComparison compare(const LedgerFile& first, const LedgerFile& second) {
     result.strangers = "the two ledgers are of different runs, or of different sessions of one: '" +
                        first.head.session + "' and '" + second.head.session +
                        "'. Each start of a command is a session; compare the ledgers of the same one";
+  }
+  if (result.strangers.empty() &&
+      !(begin_alike(first.sent, second.received) || begin_alike(second.sent, first.received))) {
+    result.strangers =
+        "the two ledgers are of different runs, or of different sessions of one: their first messages, "
+        "which hold random numbers of both parties, are not the same. Each start of a command is a "
+        "session, with a ledger of its own; compare those of the same one";
   }
   if (!result.strangers.empty()) return result;
   result.first_to_second = compare_direction(first, second);

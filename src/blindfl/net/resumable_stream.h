@@ -115,13 +115,11 @@ class ResumableStream {
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  bool connected_ = false;
   std::uint64_t connections_ = 0;
   Clock::time_point connected_at_{};
   Clock::duration connected_before_{};  ///< by earlier connections
   Clock::duration heard_{};             ///< data, or that the peer took some, on the clock of `connected_time`
   std::optional<LinkNotice> notice_;
-  bool told_ = false;  ///< somebody was told that there is no connection
 
   // Positions in what this side sends: consumed by the peer, handed to the connection, written.
   std::deque<Kept> kept_;
@@ -139,11 +137,13 @@ class ResumableStream {
   std::uint64_t credited_ = 0;
 
   std::optional<ByePacket> bye_;  ///< of this side, once it is closed
+  std::optional<ByePacket> peer_bye_;
+  std::string failure_;
+  bool connected_ = false;
+  bool told_ = false;  ///< somebody was told that there is no connection
   bool bye_sent_ = false;
   bool bye_seen_ = false;
-  std::optional<ByePacket> peer_bye_;
   bool owes_bye_seen_ = false;
-  std::string failure_;
 };
 
 }  // namespace blindfl::net

@@ -183,7 +183,8 @@ ModelGuess guess_model(const ColumnProfile& labels, bool has_categories) {
 
 double largest_derivative(ModelKind kind, const ColumnProfile& labels) {
   const double usual = job::Training{}.derivative.largest;
-  if (job::is_classifier(kind) || !labels.is_numeric()) return usual;
+  // Those of linear regression are standardised before they are trained on.
+  if (kind != ModelKind::kPoisson || !labels.is_numeric()) return usual;
   constexpr double kMost = 0x1p24;
   return std::clamp(power_above(4 * std::max(std::abs(labels.least()), std::abs(labels.largest()))), usual, kMost);
 }

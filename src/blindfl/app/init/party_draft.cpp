@@ -67,7 +67,8 @@ std::string list_of(const std::vector<std::string>& names) {
 
 /// A guess that is not the only one there could be is none: whoever cannot be asked has to say it.
 void find_id(PartyDraft& draft, const Arguments& arguments, Questions& questions) {
-  const Candidates candidates = id_candidates(draft.sample);
+  Candidates candidates = id_candidates(draft.sample);
+  if (arguments.has("label")) std::erase(candidates.names, arguments.text("label"));
   std::string question = "Column that names the people, or none";
   if (!candidates.sure && !candidates.names.empty()) {
     question += " (different in every row: " + list_of(candidates.names) + ")";

@@ -174,8 +174,7 @@ Entries entries_of(Training& training) {
            {.lowest = 0, .highest = 0.9, .synonyms = {"validation_split", "validation"}})
       .add("test_share", training.test_share,
            "share of the rows that is neither trained on nor validated with, but measured with when training is over; "
-           "0: "
-           "none",
+           "0: none. Which rows follows from order_seed and, where ids are matched, from the order that this run found",
            {.lowest = 0,
             .highest = 0.9,
             .otherwise = "0.1, or 0 if there is a test file",

@@ -67,10 +67,23 @@ PlainModel make_plain(const job::Model& model, const PartyShape& shape, std::siz
                     nn::DlrmTop(shape.numeric, embedded, dlrm, outputs, activation));
 }
 
+/// One thread while it lives: batches are so small that more of them only wait for each other.
+class OneThread {
+ public:
+  OneThread() : before_(torch::get_num_threads()) { torch::set_num_threads(1); }
+  ~OneThread() { torch::set_num_threads(before_); }
+  OneThread(const OneThread&) = delete;
+  OneThread& operator=(const OneThread&) = delete;
+
+ private:
+  int before_;
+};
+
 }  // namespace
 
 Baseline train_baseline(const BaselineSetup& setup, const AlignedRows& training, const AlignedRows& test) {
   require<InvalidArgument>(setup.shape.numeric + setup.shape.fields.size() > 0, "baseline: there are no features");
+  const OneThread alone;
   const PlainModel model = make_plain(setup.model, setup.shape, setup.outputs);
   const AlignedRows rows = training.only_real();
   const std::size_t batch = setup.training.batch;

@@ -1,6 +1,7 @@
 #include "blindfl/app/work/job_model.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -117,11 +118,36 @@ JobModel make_model(protocol::Session& session, const job::Model& model, const J
   return made;
 }
 
+LabelScaling standardised(const std::vector<double>& labels) {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;  // of distances from the mean so far: no cancellation
+  for (const double label : labels) {
+    if (std::isnan(label)) continue;
+    count += 1;
+    const double distance = label - mean;
+    mean += distance / count;
+    squares += distance * (label - mean);
+  }
+  const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
+  // Labels that differ by rounding alone are the same.
+  const bool varies = std::isfinite(deviation) && deviation > 1e-9 * std::abs(mean) && deviation > 1e-300;
+  return {.center = mean, .scale = varies ? deviation : 1};
+}
+
+torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores) {
+  const torch::Tensor values = nn::predictions(model.family, scores);
+  if (model.family != nn::Family::kLinear) return values;
+  return values.to(torch::kFloat64) * model.labels.scale + model.labels.center;
+}
+
 train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights, double most) {
   torch::Tensor by_class;
   if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
-  return [family = model.family, by_class, most](const torch::Tensor& scores, const torch::Tensor& labels,
-                                                 const torch::Tensor& by_row) {
+  return [family = model.family, by_class, most, scaling = model.labels](
+             const torch::Tensor& scores, const torch::Tensor& in_their_unit, const torch::Tensor& by_row) {
+    const bool is_scaled = family == nn::Family::kLinear;
+    const torch::Tensor labels = is_scaled ? (in_their_unit - scaling.center) / scaling.scale : in_their_unit;
     const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
     const bool is_weighted = by_class.defined() || by_row.defined();
     if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);

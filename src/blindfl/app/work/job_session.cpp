@@ -39,7 +39,7 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
     open(job, options, out);
   } catch (const std::exception&) {
     interruption_.ignore();
-    require<Error>(!interruption_.happened(), "stopped before it began; the peer was told");
+    require<Error>(!interruption_.happened(), "stopped before it began");
     throw;
   }
 }

@@ -132,7 +132,7 @@ std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::We
   const torch::NoGradGuard no_grad;
   const torch::Tensor chosen = scores.index_select(0, torch::tensor(known));
   evaluation.columns = model.outputs;
-  evaluation.predictions = nn::to_vector(nn::predictions(model.family, chosen));
+  evaluation.predictions = nn::to_vector(job_predictions(model, chosen));
   const torch::Tensor truth = nn::to_tensor(evaluation.labels, evaluation.labels.size(), 1).view({-1});
   if (evaluation.weights.empty()) {
     evaluation.loss = loss(chosen, truth, {}).item<double>();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <set>
 
 #include "blindfl/app/job/reader.h"
@@ -100,7 +101,7 @@ job::Shared parse_shared(std::string_view text) {
   return shared;
 }
 
-/// Version 1 had no test share, and not the number of rows that were trained on.
+/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on.
 FileLabel model_label() {
   return {.kind = "model", .version = 2};
 }
@@ -153,6 +154,14 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   facts.shape_a = read_shape_of(in);
   facts.shape_b = read_shape_of(in);
   return facts;
+}
+
+LabelScaling read_scaling(ByteSource& in) {
+  LabelScaling scaling;
+  for (double* v : {&scaling.center, &scaling.scale}) *v = std::bit_cast<double>(in.read_u64());
+  require<DataError>(std::isfinite(scaling.center) && std::isfinite(scaling.scale) && scaling.scale > 0,
+                     "its labels have no scale");
+  return scaling;
 }
 
 void skip_rest(ByteSource& in) {
@@ -283,6 +292,7 @@ void save_model(const std::filesystem::path& folder, const ModelFacts& facts, co
   write_atomically(folder / "model.bin", model_label(), [&](ByteSink& out) {
     write_facts(out, facts);
     masks.save(out);
+    for (const double v : {model.labels.center, model.labels.scale}) out.write_u64(std::bit_cast<std::uint64_t>(v));
     nn::save_state(*model.module, out);
   });
 }
@@ -308,6 +318,7 @@ protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& mode
     reading_state([&] {
       (void)read_facts(in, version);
       masks.emplace(protocol::MaskKey::load(in));
+      if (version > 1) model.labels = read_scaling(in);
       nn::load_state(*model.module, in);
     });
   });

@@ -55,7 +55,7 @@ void require_place(const std::filesystem::path& path, std::string_view option) {
 void write_scores(const std::filesystem::path& path, const JobModel& model, const torch::Tensor& scores,
                   const protocol::Alignment& alignment, const PreparedRows& rows,
                   const std::vector<std::string>& classes) {
-  const torch::Tensor values = nn::predictions(model.family, scores).to(torch::kFloat32).contiguous();
+  const torch::Tensor values = job_predictions(model, scores).to(torch::kFloat32).contiguous();
   require<InvalidArgument>(static_cast<std::size_t>(values.size(0)) == alignment.size(),
                            "there are not as many scores as rows");
   const auto* value = values.data_ptr<float>();

@@ -12,6 +12,7 @@
 #include <ostream>
 #include <sstream>
 
+#include "blindfl/app/estimate.h"
 #include "blindfl/app/job/kept_job.h"
 #include "blindfl/app/open_top.h"
 #include "blindfl/app/peer_limits.h"
@@ -27,6 +28,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/he/plan.h"
+#include "blindfl/protocol/plan_words.h"
 #include "blindfl/protocol/repeatable_scoring.h"
 #include "blindfl/run/loss_trend.h"
 
@@ -99,6 +102,11 @@ void TrainingRun::run() {
     }
   } catch (const std::exception& error) {
     const bool asked = connection_ && connection_->interrupted();
+    // Of a run that failed before its first step nothing is kept, so that it can be started again once it is mended.
+    if (folder_ && begun_ && !log_ && !asked) {
+      folder_.reset();
+      remove_run(job_.own.run.folder);
+    }
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
     require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
@@ -211,7 +219,8 @@ void TrainingRun::meet_peer() {
 void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
   protocol::Session& session = connection_->session();
   // What nobody says follows from what both know.
-  const std::uint64_t epochs = resume_.epochs.value_or(job_.shared.training.epochs.value_or(0));
+  const std::optional<std::size_t> said = resume_.epochs ? resume_.epochs : job_.shared.training.epochs;
+  const std::string epochs = said ? std::to_string(*said) : "left open";
   session.agree("how far the run goes",
                 protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
   session.settle();
@@ -264,6 +273,7 @@ void TrainingRun::make_parts() {
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
   settle_epochs();
+  warn_of_hiding();
   const job::Training& training = job_.shared.training;
   const SplitPlaces split = split_places(split_of(training, alignment_.train.size()), training.order_seed);
   protocol::Alignment trained_on = select_places(alignment_.train, split.training);
@@ -283,6 +293,9 @@ void TrainingRun::make_parts() {
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
+  if (is_b() && model_.family == nn::Family::kLinear) {
+    model_.labels = standardised(training_->in_order(train_rows_.labels));
+  }
   loss_ = job_loss(model_, weighting_.by_class, weighting_.most_for_placeholders);
   trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
 }
@@ -307,6 +320,17 @@ void TrainingRun::settle_epochs() {
     out_ << "this run was planned for " << layers_->epochs << " epochs: with " << epochs_
          << " it opens more values than its hiding was planned for, and each doubling costs one bit of it\n";
   }
+}
+
+// Both parties are told before anything is masked; what hides enough needs no words.
+void TrainingRun::warn_of_hiding() const {
+  const PartyShape& mine = preparation_->shape();
+  const JobEstimate expected = estimate(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_,
+                                        alignment_.train.size(), job_link(job_.shared.scheme));
+  if (-std::log2(expected.exposure) >= he::kHidingOfRun) return;
+  out_ << "WARNING: hiding of masks and noise: " << protocol::hiding_in_words(expected.exposure)
+       << ". SECURITY.md says what that means.\n"
+       << std::flush;
 }
 
 void TrainingRun::check_progress() const {

@@ -39,6 +39,7 @@ class TrainingRun {
   void meet_peer();
   void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
   void settle_epochs();
+  void warn_of_hiding() const;
   void check_progress() const;
   [[nodiscard]] std::string way_on() const;
   void begin_folder();
