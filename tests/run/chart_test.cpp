@@ -256,8 +256,8 @@ TEST(Scatter, HasEqualAxesADiagonalAndFewPoints) {
 }
 
 TEST(Histogram, CountsEveryValueOnce) {
-  std::vector<double> values;
-  for (int i = 0; i < 1000; ++i) values.push_back(i * 0.001);
+  std::vector<double> values(1000);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i) * 0.001;
   const Histogram even = histogram_of(values, 10);
   EXPECT_DOUBLE_EQ(even.low, 0);
   EXPECT_DOUBLE_EQ(even.high, 0.999);

@@ -29,7 +29,7 @@ void make_folder(const std::filesystem::path& folder) {
 
 IdentityFiles make_identity_files(const std::string& name, const std::filesystem::path& folder, int days) {
   const net::Identity identity = net::generate_identity(name, days);
-  const IdentityFiles files{.certificate = folder / (name + ".crt"), .key = folder / (name + ".key")};
+  IdentityFiles files{.certificate = folder / (name + ".crt"), .key = folder / (name + ".key")};
   make_folder(folder);
   net::save_identity(identity, files.certificate, files.key);
   return files;

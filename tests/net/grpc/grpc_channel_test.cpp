@@ -203,8 +203,7 @@ TEST(GrpcChannel, SaysThatTheLinkIsThereOnlyToWhoWasToldThatItWasNot) {
 TEST(LinkWords, AreOursWhateverGrpcSays) {
   for (const bool worked : {false, true}) {
     for (const std::string raw :
-         {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Failed to connect to remote "
-          "host: Connection refused",
+         {"failed to connect to all addresses; last error: UNKNOWN: ipv4:127.0.0.1:1: Connection refused",
           "DNS resolution failed for x: C-ares status is not ARES_SUCCESS qtype=A name=x: Domain name not found",
           "No route to host", "Socket closed", "recvmsg:Connection reset by peer", "wrong version number",
           "keepalive watchdog timeout", "Deadline Exceeded", "something of a newer release {grpc_status:14}", ""}) {
