@@ -496,11 +496,17 @@ TEST_F(Init, AsksAboutALabelAtA) {
 }
 
 TEST_F(Init, SaysWhatTheSharedSectionTellsOfLabels) {
-  (void)folder_.write("b.csv", "id,x,price\na,0.5,1000.5\nb,1.5,90000\nc,2.5,70\n");
-  const Result linear = call({"--party", "B", "--data", at("b.csv"), "--model", "linear", "--out", at("job.yaml")});
-  ASSERT_EQ(linear.code, kDone) << linear.err;
-  EXPECT_THAT(linear.out, AllOf(HasSubstr("derivative.largest is 524288"), HasSubstr("A learns this bound")));
+  (void)folder_.write("b.csv", "id,x,visits\na,0.5,1000\nb,1.5,90000\nc,2.5,70\n");
+  std::vector<std::string> words{"--party", "B", "--data", at("b.csv"), "--id", "id", "--label", "visits", "--model"};
+  words.insert(words.end(), {"poisson", "--out", at("job.yaml")});
+  const Result counts = call(words);
+  ASSERT_EQ(counts.code, kDone) << counts.err;
+  EXPECT_THAT(counts.out, AllOf(HasSubstr("derivative.largest is 524288"), HasSubstr("A learns this bound")));
   const std::string text = testing::content_of(folder_ / "job.yaml");
+  // Those of linear regression are standardised at B, and nothing of them is told.
+  words[9] = "linear";
+  words[11] = at("linear.yaml");
+  EXPECT_THAT(call(words).out, Not(HasSubstr("derivative.largest")));
   EXPECT_THAT(text, HasSubstr("# Follows from the largest of B's labels"));
   (void)folder_.write("c.csv", people(3));
   const Result classes =

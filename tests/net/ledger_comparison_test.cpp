@@ -141,5 +141,23 @@ TEST_F(LedgersOfTwo, DoNotBelongTogetherIfTheyAreOnePartysOrOfTwoSessions) {
   EXPECT_TRUE(compare(a, b).same()) << "a session without a name may be any";
 }
 
+TEST(LedgersOfTwoSessions, AreToldByTheirFirstMessages) {
+  const auto ledger = [](const char* party, std::uint32_t sent, std::uint32_t received) {
+    LedgerFile file;
+    file.head.party = party;
+    const auto hello = [](std::uint32_t checksum) {
+      return LedgerEntry{.message = {.step = Step::kHello}, .checksum = checksum};
+    };
+    file.sent.entries = {hello(sent)};
+    file.received.entries = {hello(received)};
+    return file;
+  };
+  EXPECT_EQ(compare(ledger("A", 1, 2), ledger("B", 2, 1)).strangers, "");
+  EXPECT_THAT(compare(ledger("A", 1, 2), ledger("B", 4, 3)).strangers,
+              AllOf(HasSubstr("different runs"), HasSubstr("first messages")));
+  // One of them differs: that is a contradiction within a session.
+  EXPECT_EQ(compare(ledger("A", 1, 2), ledger("B", 2, 3)).strangers, "");
+}
+
 }  // namespace
 }  // namespace blindfl::net

@@ -360,6 +360,29 @@ TEST(Baseline, HasEmbeddingsWhereTheModelHas) {
   }
 }
 
+TEST(LabelsOfARegression, AreStandardisedAndScoresInTheirUnit) {
+  const std::vector<double> prices = {100000, std::nan(""), 300000, 200000, 400000};
+  const LabelScaling scaling = standardised(prices);
+  EXPECT_DOUBLE_EQ(scaling.center, 250000);
+  EXPECT_NEAR(scaling.scale, std::sqrt(1.25e10), 1e-6);
+  EXPECT_EQ(standardised({7, 7, 7}).scale, 1);
+  EXPECT_EQ(standardised({}).center, 0);
+
+  JobModel model;
+  model.family = nn::Family::kLinear;
+  model.labels = scaling;
+  const torch::Tensor scores = torch::tensor({{0.0F}, {1.0F}});
+  EXPECT_NEAR(job_predictions(model, scores)[0][0].item<double>(), 250000, 1e-3);
+  EXPECT_NEAR(job_predictions(model, scores)[1][0].item<double>(), 250000 + scaling.scale, 1e-3);
+  JobModel plain;
+  plain.family = nn::Family::kLinear;
+  const torch::Tensor labels = torch::tensor({100000.0F, 400000.0F});
+  const double expected = job_loss(plain, {})(scores, (labels - scaling.center) / scaling.scale, {}).item<double>();
+  EXPECT_NEAR(job_loss(model, {})(scores, labels, {}).item<double>(), expected, 1e-6);
+  model.family = nn::Family::kPoisson;
+  EXPECT_NEAR(job_predictions(model, scores)[0][0].item<double>(), 1, 1e-6) << "of counts nothing is standardised";
+}
+
 TEST(Baseline, IsToldBesideTheFederatedModel) {
   run::RunSummary summary;
   summary.party = Party::kB;
