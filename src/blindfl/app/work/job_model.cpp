@@ -136,7 +136,7 @@ LabelScaling standardised(const std::vector<double>& labels) {
 }
 
 torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores) {
-  const torch::Tensor values = nn::predictions(model.family, scores);
+  torch::Tensor values = nn::predictions(model.family, scores);
   if (model.family != nn::Family::kLinear) return values;
   return values.to(torch::kFloat64) * model.labels.scale + model.labels.center;
 }
