@@ -47,10 +47,10 @@ TEST_F(SupersededCheckpoints, AreKeptAsideAndNotRemoved) {
   EXPECT_EQ(testing::mode_of(scratch_ / "run/checkpoints/superseded"), 0700U);
 }
 
-TEST_F(SupersededCheckpoints, AreAsManyAsTheRunKeepsThoseThatWereWrittenLast) {
+TEST_F(SupersededCheckpoints, StayWhereOneResumeMovedThemAndLaterAsManyAsTheRunKeeps) {
   for (const std::uint64_t step : {10, 20, 30, 40}) write(step);
   supersede_checkpoints_after(folder_, 10, 2);
-  EXPECT_THAT(superseded(), ElementsAre("step-000000000030.ckpt", "step-000000000040.ckpt"));
+  EXPECT_THAT(superseded(), ElementsAre("step-000000000020.ckpt", "step-000000000030.ckpt", "step-000000000040.ckpt"));
   write(15);
   supersede_checkpoints_after(folder_, 10, 2);
   EXPECT_THAT(superseded(), ElementsAre("step-000000000015.ckpt", "step-000000000040.ckpt"));

@@ -49,8 +49,9 @@ void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, c
 /// Removes old checkpoints: all but the newest `keep` and those of `needed` steps.
 void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed);
 /// Moves checkpoints of later steps than `step`, which both parties resume after, to checkpoints/superseded, where the
-/// `keep` that were written last stay: the peer will have other shares when it gets to those steps again, and shares of
-/// two attempts do not fit together, but work is not thrown away because a peer says that it lacks it.
+/// `keep` that were written last stay, and all that are moved now: the peer will have other shares when it gets to
+/// those steps again, and shares of two attempts do not fit together, but work is not thrown away because a peer says
+/// that it lacks it.
 void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep);
 
 void save_preparation(const std::filesystem::path& folder, const Preparation& preparation);
