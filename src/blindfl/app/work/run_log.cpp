@@ -28,8 +28,7 @@ run::MetricsLog open_metrics(const run::RunFolder& folder, Party party, const Ru
 
 RunLog::RunLog(const run::RunFolder& folder, Party party, const net::TimedChannel& channel, std::ostream& out,
                const Options& options)
-    : party_(party),
-      channel_(channel),
+    : channel_(channel),
       out_(out),
       options_(options),
       metrics_(open_metrics(folder, party, options)),

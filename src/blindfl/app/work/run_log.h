@@ -47,7 +47,6 @@ class RunLog {
   using Clock = std::chrono::steady_clock;
   void write_train_line(const train::StepReport& report);
 
-  Party party_;
   const net::TimedChannel& channel_;
   std::ostream& out_;
   Options options_;
