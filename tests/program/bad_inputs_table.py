@@ -99,7 +99,7 @@ USE = [
     a("audit no ledger", [], "a/train.csv: line 1", "does not begin as a ledger", run="audit --ledger a/train.csv"),
     a("audit a changed ledger", [kept(), flip("a/run/transcript.ledger", 3000)], "a/run/transcript.ledger", "line ",
       run="audit --ledger a/run/transcript.ledger"),
-    a("audit ledgers of two runs", [kept("run", "a"), kept("other", "b")], "contradict each other",
+    a("audit ledgers of two runs", [kept("run", "a"), kept("other", "b")], "different runs",
       run="audit --ledger a/run/transcript.ledger --peer-ledger b/run/transcript.ledger"),
     a("fingerprint of a key", [], "a/a.key", "private key", run="fingerprint --certificate a/a.key"),
     a("align where rows are taken as they are", [aligned], "shared.alignment.mode", "set it to",
