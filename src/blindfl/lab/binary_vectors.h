@@ -37,6 +37,6 @@ struct BinarySearch {
 /// Every vector was checked against the space, row by row: where there are many more rows than dimensions, what comes
 /// back is in it.
 [[nodiscard]] torch::Tensor binary_vectors(const torch::Tensor& known, const torch::Tensor& unknown,
-                                           const BinarySearch& search = {});
+                                           const BinarySearch& options = {});
 
 }  // namespace blindfl::lab

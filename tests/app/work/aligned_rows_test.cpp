@@ -80,7 +80,7 @@ TEST(JobLoss, HasTheGradientOfABatchWithoutPlaceholders) {
   job_loss(model, {})(all, torch::tensor({1.0F, std::nanf(""), 0.5F, std::nanf("")}), {}).backward();
   const torch::Tensor real = torch::tensor({{0.3F}, {2.0F}}, torch::requires_grad());
   job_loss(model, {})(real, torch::tensor({1.0F, 0.5F}), {}).backward();
-  const torch::Tensor gradient = all.grad();
+  const torch::Tensor& gradient = all.grad();
   EXPECT_EQ(gradient[0].item<float>(), real.grad()[0].item<float>());
   EXPECT_EQ(gradient[1].item<float>(), 0);
   EXPECT_EQ(gradient[2].item<float>(), real.grad()[1].item<float>());

@@ -275,6 +275,7 @@ Evaluation two_classes() {
 TEST(Measures, AreThoseThatSuitTheModel) {
   const auto names = [](const std::vector<run::Measure>& measures) {
     std::vector<std::string> all;
+    all.reserve(measures.size());
     for (const run::Measure& measure : measures) all.push_back(measure.name);
     return all;
   };
