@@ -97,7 +97,7 @@ void FederatedOptimizer::save(ByteSink& out) const {
 void FederatedOptimizer::load(ByteSource& in) {
   reading_state([&] {
     // Where no layer has planned its room for all steps, a training may be made longer.
-    const bool may_be_longer = std::ranges::all_of(slots_, [this](const Slot& slot) { return keeps(slot); });
+    const bool may_be_longer = std::ranges::all_of(slots_, [](const Slot& slot) { return keeps(slot); });
     protocol::read_state_header(in, "this optimizer", state_settings(), may_be_longer ? "steps" : "");
     Bytes origin;
     if (!slots_.empty()) origin = protocol::StateOrigin::read(in);

@@ -58,6 +58,7 @@ TEST_F(Scorings, EndAtTheLimit) {
 
 TEST_F(Scorings, AtTheSameTimeAreAllCounted) {
   std::vector<std::thread> threads;
+  threads.reserve(8);
   for (int i = 0; i < 8; ++i) threads.emplace_back([&] { (void)count("r-10", "march"); });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(read_scorings(folder_.path(), kOwner).at(0).count, 8U);
