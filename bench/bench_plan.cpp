@@ -15,11 +15,11 @@
 #include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/registry/registry.h"
-#include "blindfl/protocol/embed_cost.h"
-#include "blindfl/protocol/embed_matmul.h"
-#include "blindfl/protocol/in_process.h"
-#include "blindfl/protocol/layer_cost.h"
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/plan/embed_cost.h"
+#include "blindfl/protocol/plan/layer_cost.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "timing.h"
 
 namespace {

@@ -17,8 +17,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/net/grpc/grpc_channel.h"
-#include "blindfl/protocol/in_process.h"
-#include "blindfl/protocol/psi.h"
+#include "blindfl/protocol/align/psi.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "usage.h"
 
 namespace {

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include "blindfl/base/random.h"
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
 
 // Source layers with A's features only, as the paper's data sets have them, in batches of 128.
 

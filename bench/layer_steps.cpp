@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/protocol/in_process.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "timing.h"
 #include "usage.h"
 

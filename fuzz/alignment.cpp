@@ -14,7 +14,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/protocol/psi.h"
+#include "blindfl/protocol/align/psi.h"
 #include "input.h"
 
 namespace {

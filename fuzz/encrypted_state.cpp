@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/in_process.h"
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "small_paillier.h"
 
 namespace {

@@ -8,7 +8,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/protocol/session.h"
+#include "blindfl/protocol/session/session.h"
 #include "input.h"
 
 namespace {

@@ -8,8 +8,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/protocol/in_process.h"
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "input.h"
 
 namespace {

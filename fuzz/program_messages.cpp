@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "blindfl/app/party_shape.h"
+#include "blindfl/app/plan/party_shape.h"
 #include "blindfl/app/resume_handshake.h"
 #include "blindfl/base/error.h"
 #include "input.h"

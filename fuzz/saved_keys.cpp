@@ -6,7 +6,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret_sink.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
-#include "blindfl/protocol/saved_keys.h"
+#include "blindfl/protocol/session/saved_keys.h"
 #include "input.h"
 #include "testing/insecure_paillier.h"
 

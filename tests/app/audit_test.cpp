@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/run.h"
+#include "blindfl/app/commands/run.h"
 #include "blindfl/net/ledger.h"
 #include "blindfl/net/memory_channel.h"
 #include "testing/scratch_folder.h"

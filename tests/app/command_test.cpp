@@ -1,4 +1,4 @@
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -9,12 +9,12 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/commands.h"
-#include "blindfl/app/identity_files.h"
+#include "blindfl/app/commands/run.h"
 #include "blindfl/app/init/guess.h"
+#include "blindfl/app/init/init.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/run.h"
+#include "blindfl/app/link/identity_files.h"
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 

@@ -1,4 +1,4 @@
-#include "blindfl/app/job_options.h"
+#include "blindfl/app/job/job_options.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

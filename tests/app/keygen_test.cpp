@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/run.h"
+#include "blindfl/app/commands/run.h"
 #include "blindfl/net/identity.h"
 #include "testing/scratch_folder.h"
 

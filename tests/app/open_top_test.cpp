@@ -1,16 +1,16 @@
 // A's consent to an open top: what B could work out is said with the job's shapes, and only A can accept it.
 
-#include "blindfl/app/open_top.h"
+#include "blindfl/app/plan/open_top.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
+#include "blindfl/app/commands/run.h"
 #include "blindfl/app/job/check.h"
-#include "blindfl/app/run.h"
-#include "blindfl/app/shape_options.h"
+#include "blindfl/app/plan/shape_options.h"
 #include "testing/job_text.h"
 #include "testing/thrown.h"
 

@@ -1,4 +1,4 @@
-#include "blindfl/app/party_shape.h"
+#include "blindfl/app/plan/party_shape.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

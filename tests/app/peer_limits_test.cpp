@@ -1,4 +1,4 @@
-#include "blindfl/app/peer_limits.h"
+#include "blindfl/app/plan/peer_limits.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "blindfl/app/interruption.h"
-#include "blindfl/app/run.h"
+#include "blindfl/app/cli/interruption.h"
+#include "blindfl/app/commands/run.h"
 #include "testing/links.h"
 #include "testing/scratch_folder.h"
 

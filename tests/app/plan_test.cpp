@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/estimate.h"
-#include "blindfl/app/job_layers.h"
-#include "blindfl/app/run.h"
-#include "blindfl/app/shape_options.h"
+#include "blindfl/app/commands/run.h"
+#include "blindfl/app/plan/estimate.h"
+#include "blindfl/app/plan/job_layers.h"
+#include "blindfl/app/plan/shape_options.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "testing/scratch_folder.h"

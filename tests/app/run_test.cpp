@@ -1,4 +1,4 @@
-#include "blindfl/app/run.h"
+#include "blindfl/app/commands/run.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "blindfl/app/commands.h"
+#include "blindfl/app/commands/commands.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {

@@ -1,4 +1,4 @@
-#include "blindfl/app/suggestion.h"
+#include "blindfl/app/cli/suggestion.h"
 
 #include <gtest/gtest.h>
 

@@ -114,15 +114,15 @@ class RunFolder(unittest.TestCase):
     page = read("docs", "run_folder.md")
 
     def test_files_are_written_by_the_rooms_that_it_names(self):
-        self.assertIn("`src/blindfl/app/work` writes what the program needs again", self.page)
+        self.assertIn("`src/blindfl/app/torch` writes what the program needs again", self.page)
 
         def rooms_that_say(name):
-            return {room for room in ("run", "app/work")
+            return {room for room in ("run", "app/torch")
                     for path in [*(SOURCE / room).glob("*.h"), *(SOURCE / room).glob("*.cpp")] if f'"{name}"' in path.read_text()}
         for name in ("run.lock", "summary.json", "metrics.jsonl", "report.html"):
             self.assertIn("run", rooms_that_say(name), name)
         for name in ("preparation.bin", "alignment.bin", "keys.bin", "model.bin", "test_scores.csv"):
-            self.assertEqual(rooms_that_say(name), {"app/work"}, name)
+            self.assertEqual(rooms_that_say(name), {"app/torch"}, name)
 
 
 class Evidence(unittest.TestCase):

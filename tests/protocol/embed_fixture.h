@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/protocol/embed_matmul.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
 #include "he/paillier/tensor_lab.h"
 #include "testing/matrices.h"
 #include "testing/schemes.h"

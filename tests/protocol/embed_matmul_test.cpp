@@ -1,4 +1,4 @@
-#include "blindfl/protocol/embed_matmul.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
 
 #include <gtest/gtest.h>
 

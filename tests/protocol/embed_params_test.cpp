@@ -1,4 +1,4 @@
-#include "blindfl/protocol/embed_params.h"
+#include "blindfl/protocol/layers/embed_params.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // The planner of categorical fields: what it counts is what crosses the link, each field gets what is cheapest for it,
 // and it shows what it weighed.
 
-#include "blindfl/protocol/embed_planner.h"
+#include "blindfl/protocol/plan/embed_planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,7 +1,7 @@
 // Updates under encryption: A's weights learn as plain SGD does, what travels does not tell which of them, and state
 // can be saved.
 
-#include "blindfl/protocol/encrypted_update.h"
+#include "blindfl/protocol/layers/encrypted_update.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

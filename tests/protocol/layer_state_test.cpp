@@ -1,7 +1,7 @@
 // A layer's state is saved in one session and loaded in another: what it computes continues, and what does not belong
 // together is refused.
 
-#include "blindfl/protocol/layer_state.h"
+#include "blindfl/protocol/layers/layer_state.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/mask_key.h"
+#include "blindfl/protocol/session/mask_key.h"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
 #include "testing/matrices.h"
 #include "testing/schemes.h"
 #include "testing/two_parties.h"

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/matmul_params.h"
+#include "blindfl/protocol/layers/matmul_params.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

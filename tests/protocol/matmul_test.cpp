@@ -1,4 +1,4 @@
-#include "blindfl/protocol/matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/momentum_sums.h"
+#include "blindfl/protocol/layers/momentum_sums.h"
 
 #include <gtest/gtest.h>
 

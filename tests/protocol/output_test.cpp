@@ -1,4 +1,4 @@
-#include "blindfl/protocol/output.h"
+#include "blindfl/protocol/session/output.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The planner: what it counts is what crosses the link, what it chooses is the cheapest, and it shows what it weighed.
 
-#include "blindfl/protocol/planner.h"
+#include "blindfl/protocol/plan/planner.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

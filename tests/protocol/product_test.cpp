@@ -1,4 +1,4 @@
-#include "blindfl/protocol/product.h"
+#include "blindfl/protocol/session/product.h"
 
 #include <gtest/gtest.h>
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blindfl/he/plain/plain_scheme.h"
-#include "blindfl/protocol/psi.h"
+#include "blindfl/protocol/align/psi.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {

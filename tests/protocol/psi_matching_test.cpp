@@ -1,4 +1,4 @@
-#include "blindfl/protocol/psi_matching.h"
+#include "blindfl/protocol/align/psi_matching.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

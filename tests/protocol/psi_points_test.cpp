@@ -1,4 +1,4 @@
-#include "blindfl/protocol/psi_points.h"
+#include "blindfl/protocol/align/psi_points.h"
 
 #include <gtest/gtest.h>
 

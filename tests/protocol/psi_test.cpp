@@ -1,4 +1,4 @@
-#include "blindfl/protocol/psi.h"
+#include "blindfl/protocol/align/psi.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
 // The steps towards a union at two parties, without a link.
 
-#include "blindfl/protocol/psi_union.h"
+#include "blindfl/protocol/align/psi_union.h"
 
 #include <gtest/gtest.h>
 

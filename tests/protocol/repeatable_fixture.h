@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/protocol/embed_matmul.h"
-#include "blindfl/protocol/matmul.h"
-#include "blindfl/protocol/repeatable_scoring.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/session/repeatable_scoring.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {

@@ -1,7 +1,7 @@
 // Scoring the same batch again: the same shares and the same Z, bit for bit, in any session and with any number of
 // threads, under ciphertexts that are as fresh as ever; and no training meanwhile.
 
-#include "blindfl/protocol/repeatable_scoring.h"
+#include "blindfl/protocol/session/repeatable_scoring.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/product.h"
+#include "blindfl/protocol/session/product.h"
 #include "blindfl/share/products.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"

@@ -1,6 +1,6 @@
 // How long a run is: what hides its values is made for all of them, and both parties must say the same.
 
-#include "blindfl/protocol/run_length.h"
+#include "blindfl/protocol/layers/run_length.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,9 +8,9 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/embed_cost.h"
-#include "blindfl/protocol/layer_cost.h"
-#include "blindfl/protocol/plan_words.h"
+#include "blindfl/protocol/plan/embed_cost.h"
+#include "blindfl/protocol/plan/layer_cost.h"
+#include "blindfl/protocol/plan/plan_words.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
 #include "testing/thrown.h"

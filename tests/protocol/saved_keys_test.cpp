@@ -1,6 +1,6 @@
 // A party's own keys outlive a session, where what is encrypted under them does.
 
-#include "blindfl/protocol/saved_keys.h"
+#include "blindfl/protocol/session/saved_keys.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/session.h"
+#include "blindfl/protocol/session/session.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/settings.h"
+#include "blindfl/protocol/session/settings.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "blindfl/protocol/sgd_plan.h"
+#include "blindfl/protocol/layers/sgd_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

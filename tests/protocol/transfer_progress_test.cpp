@@ -1,10 +1,10 @@
-#include "blindfl/protocol/transfer_progress.h"
+#include "blindfl/protocol/session/transfer_progress.h"
 
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "blindfl/protocol/product.h"
+#include "blindfl/protocol/session/product.h"
 #include "testing/schemes.h"
 #include "testing/two_parties.h"
 

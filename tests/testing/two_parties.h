@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "blindfl/net/recording_channel.h"
-#include "blindfl/protocol/in_process.h"
-#include "blindfl/protocol/session.h"
+#include "blindfl/protocol/session/in_process.h"
+#include "blindfl/protocol/session/session.h"
 #include "testing/links.h"
 
 namespace blindfl::testing {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "blindfl/base/digest.h"
-#include "blindfl/protocol/session.h"
+#include "blindfl/protocol/session/session.h"
 
 // Which alignments of the file that it is about to score a party has kept from earlier scorings: where both have the
 // same, they score in the same order again, and nothing new is opened.

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/run.h"
+#include "blindfl/app/commands/run.h"
 
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);

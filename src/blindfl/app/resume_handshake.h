@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/protocol/session.h"
+#include "blindfl/protocol/session/session.h"
 
 // Two short messages by which the parties of a run stay together: what each could resume, and whether it wants to stop.
 

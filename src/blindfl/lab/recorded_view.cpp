@@ -3,7 +3,7 @@
 #include "blindfl/data/dataset.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/models.h"
-#include "blindfl/protocol/in_process.h"
+#include "blindfl/protocol/session/in_process.h"
 #include "blindfl/train/trainer.h"
 
 namespace blindfl::lab {

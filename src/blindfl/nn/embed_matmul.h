@@ -9,8 +9,8 @@
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
-#include "blindfl/protocol/embed_matmul.h"
-#include "blindfl/protocol/source_layer.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
+#include "blindfl/protocol/plan/source_layer.h"
 
 namespace blindfl::nn {
 

@@ -7,7 +7,7 @@
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/nn/federated_parameter.h"
-#include "blindfl/protocol/settings.h"
+#include "blindfl/protocol/session/settings.h"
 
 namespace blindfl::nn {
 

@@ -8,8 +8,8 @@
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/nn/federated_module.h"
-#include "blindfl/protocol/layer_state.h"
-#include "blindfl/protocol/sgd_plan.h"
+#include "blindfl/protocol/layers/layer_state.h"
+#include "blindfl/protocol/layers/sgd_plan.h"
 
 namespace blindfl::nn {
 

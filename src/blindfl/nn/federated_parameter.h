@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "blindfl/protocol/weight.h"
+#include "blindfl/protocol/layers/weight.h"
 
 namespace blindfl::nn {
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "blindfl/protocol/output.h"
+#include "blindfl/protocol/session/output.h"
 
 namespace blindfl::nn {
 

@@ -7,7 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/nn/tensor_bytes.h"
-#include "blindfl/protocol/layer_state.h"
+#include "blindfl/protocol/layers/layer_state.h"
 
 namespace blindfl::nn {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <iosfwd>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 #include "blindfl/app/init/questions.h"
 #include "blindfl/app/job/own.h"
 

@@ -2,7 +2,7 @@
 
 #include <iosfwd>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 #include "blindfl/app/init/questions.h"
 
 namespace blindfl::app::init {
@@ -12,3 +12,9 @@ namespace blindfl::app::init {
 void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& out);
 
 }  // namespace blindfl::app::init
+
+namespace blindfl::app {
+
+[[nodiscard]] Command init_command();
+
+}  // namespace blindfl::app

@@ -5,7 +5,7 @@
 #include <system_error>
 #include <vector>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 #include "blindfl/base/error.h"
 #include "blindfl/net/identity.h"
 

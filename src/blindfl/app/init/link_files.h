@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <optional>
 
-#include "blindfl/app/identity_files.h"
 #include "blindfl/app/job/own.h"
+#include "blindfl/app/link/identity_files.h"
 
 namespace blindfl::app::init {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "blindfl/app/estimate.h"
-#include "blindfl/app/job_layers.h"
+#include "blindfl/app/plan/estimate.h"
+#include "blindfl/app/plan/job_layers.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 

@@ -4,7 +4,7 @@
 #include <iomanip>
 #include <ostream>
 
-#include "blindfl/app/suggestion.h"
+#include "blindfl/app/cli/suggestion.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 #include "blindfl/app/init/guess.h"
 #include "blindfl/app/init/questions.h"
 #include "blindfl/app/init/sample.h"

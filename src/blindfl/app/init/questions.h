@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "blindfl/app/command.h"
+#include "blindfl/app/cli/command.h"
 
 namespace blindfl::app::init {
 

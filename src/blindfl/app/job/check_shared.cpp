@@ -3,7 +3,7 @@
 
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/output.h"
+#include "blindfl/protocol/session/output.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::app::job {

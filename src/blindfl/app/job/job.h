@@ -7,7 +7,7 @@
 
 #include "blindfl/app/job/own.h"
 #include "blindfl/app/job/shared.h"
-#include "blindfl/protocol/settings.h"
+#include "blindfl/protocol/session/settings.h"
 
 namespace blindfl::app::job {
 

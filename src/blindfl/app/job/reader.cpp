@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "blindfl/app/cli/suggestion.h"
 #include "blindfl/app/job/utf8.h"
-#include "blindfl/app/suggestion.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::job {

@@ -4,9 +4,9 @@
 #include <cctype>
 #include <vector>
 
+#include "blindfl/app/cli/suggestion.h"
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/job/lines.h"
-#include "blindfl/app/suggestion.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::job {

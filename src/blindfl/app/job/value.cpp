@@ -6,7 +6,7 @@
 #include <cmath>
 #include <system_error>
 
-#include "blindfl/app/suggestion.h"
+#include "blindfl/app/cli/suggestion.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::job {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/party_shape.h"
+#include "blindfl/app/plan/party_shape.h"
 #include "blindfl/app/prepare/csv_features.h"
 #include "blindfl/app/prepare/labels.h"
 #include "blindfl/app/prepare/libsvm_features.h"

@@ -1,0 +1,175 @@
+#include "blindfl/app/plan/estimate.h"
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "blindfl/app/plan/job_layers.h"
+#include "blindfl/base/error.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using protocol::LayerCost;
+using protocol::Party;
+using protocol::StepCost;
+
+constexpr std::uint64_t kShareBytes = 16;
+
+/// Planned layers by the schemes that they use.
+class Estimator {
+ public:
+  Estimator(const std::vector<const he::Scheme*>& schemes, const MachineSpeed& speed, JobEstimate& estimate)
+      : schemes_(schemes), speed_(speed), estimate_(estimate) {}
+
+  void add(const NumericLayer& layer) {
+    const protocol::LayerPlan plan = plan_source(layer.shape, layer.out, layer.options, schemes_);
+    const protocol::MatMulParams params(plan.spec);
+    LayerCost cost;
+    for (const Party party : {Party::kA, Party::kB}) {
+      if (params.in(party) == 0) continue;
+      const he::Scheme& scheme = use(params.scheme(party));
+      cost += scaled(cost_of(params, party, scheme), scheme);
+    }
+    add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out,
+              (plan.spec.in_a + plan.spec.in_b) * plan.spec.out, plan.spec.sgd);
+  }
+
+  void add(const CategoryLayer& layer) {
+    const protocol::EmbedPlan plan = plan_source(layer.shape, layer.out, layer.options, schemes_);
+    const protocol::EmbedMatMulParams params(plan.spec);
+    const he::Scheme& weights = use(plan.spec.scheme);
+    LayerCost cost = scaled(cost_of_weights(params, weights), weights);
+    std::size_t values = params.inputs() * plan.spec.out;
+    for (const Party party : {Party::kA, Party::kB}) {
+      for (const protocol::EmbedField& field : params.fields(party)) {
+        const he::Scheme& scheme = use(field.scheme);
+        cost += scaled(cost_of_field(params, party, field, scheme), scheme);
+        values += field.field.categories * plan.spec.dimension;
+      }
+    }
+    add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out, values,
+              plan.spec.sgd);
+  }
+
+ private:
+  const he::Scheme& use(const std::string& name) {
+    const auto found = std::ranges::find(schemes_, name, [](const he::Scheme* scheme) { return scheme->name(); });
+    require<ConfigError>(found != schemes_.end(), "there is no scheme '", name, "' in shared.scheme.allowed");
+    if (used_.insert(name).second) {
+      estimate_.schemes.push_back({name, (*found)->security_bits()});
+      estimate_.setup.bytes_to_a += (*found)->public_key_bytes();
+      estimate_.setup.bytes_to_b += (*found)->public_key_bytes();
+    }
+    return **found;
+  }
+
+  [[nodiscard]] LayerCost scaled(LayerCost cost, const he::Scheme& scheme) const {
+    const double factor = speed_.factor(scheme.name());
+    for (StepCost* each : {&cost.setup, &cost.step}) {
+      each->seconds_a *= factor;
+      each->seconds_b *= factor;
+    }
+    return cost;
+  }
+
+  [[nodiscard]] std::vector<protocol::PlanRow> scaled(std::vector<protocol::PlanRow> rows) const {
+    for (protocol::PlanRow& row : rows) {
+      const double factor = speed_.factor(row.scheme);
+      row.step.seconds_a *= factor;
+      row.step.seconds_b *= factor;
+    }
+    return rows;
+  }
+
+  void add_layer(LayerEstimate layer, std::size_t batch, std::size_t out, std::size_t values,
+                 const protocol::SgdOptions& sgd) {
+    // Z goes the way of the product's reply and right after it: no round trip of its own.
+    layer.cost.step.bytes_to_b += std::uint64_t{batch} * out * sizeof(std::uint64_t);
+    const std::uint64_t shares = std::uint64_t{values} * kShareBytes * (sgd.momentum > 0 ? 3 : 2);
+    estimate_.memory_a += layer.cost.memory_a + shares;
+    estimate_.memory_b += layer.cost.memory_b + shares;
+    estimate_.per_step += layer.cost.step;
+    estimate_.setup += layer.cost.setup;
+    estimate_.exposure += layer.cost.exposure;
+    estimate_.layers.push_back(std::move(layer));
+  }
+
+  const std::vector<const he::Scheme*>& schemes_;
+  const MachineSpeed& speed_;
+  JobEstimate& estimate_;
+  std::set<std::string> used_;
+};
+
+/// A party's features with a column for each category in place of fields.
+PartyShape one_hot_shape(PartyShape shape) {
+  // Those of a row that are not 0: where it is not said how many, all may be.
+  std::size_t nonzeros = shape.nonzeros > 0 ? shape.nonzeros : shape.numeric;
+  for (const CategoryField& field : shape.fields) {
+    shape.numeric += field.categories;
+    nonzeros += std::min(field.most, field.categories);
+  }
+  shape.nonzeros = nonzeros;
+  shape.fields.clear();
+  return shape;
+}
+
+/// Models for one-hot columns, the nearest to embeddings first.
+std::vector<job::ModelKind> one_hot_kinds(const job::Model& model) {
+  std::vector<job::ModelKind> kinds;
+  if (!model.hidden.empty()) kinds.push_back(job::ModelKind::kMlp);
+  kinds.push_back(model.class_count() > 2 ? job::ModelKind::kMlr : job::ModelKind::kLr);
+  return kinds;
+}
+
+}  // namespace
+
+std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                                            std::size_t rows, const protocol::Link& link, const MachineSpeed& speed) {
+  // Times may be off by half.
+  constexpr double kClearly = 1.5;
+  std::vector<OneHotEstimate> cheaper;
+  if (!job::has_embeddings(shared.model.kind)) return cheaper;
+  const JobEstimate embedded = estimate(shared, a, b, rows, link, speed);
+  for (const job::ModelKind kind : one_hot_kinds(shared.model)) {
+    OneHotEstimate other{.kind = kind};
+    job::Shared changed = shared;
+    changed.model.kind = kind;
+    try {
+      other.estimate = estimate(changed, one_hot_shape(a), one_hot_shape(b), rows, link, speed);
+    } catch (const Error&) {  // such as too many columns: then this is no other way
+      continue;
+    }
+    const bool less_time = other.estimate.seconds * kClearly < embedded.seconds;
+    if (less_time && other.estimate.per_step.bytes() < embedded.per_step.bytes()) cheaper.push_back(std::move(other));
+  }
+  return cheaper;
+}
+
+JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows,
+                     const protocol::Link& link, const MachineSpeed& speed) {
+  require<InvalidArgument>(link.bits_per_second > 0 && link.round_trip >= 0, "a link needs a speed");
+  const JobLayers layers = job_layers(shared, a, b, rows);
+  const auto owned = job_schemes(shared.scheme);
+  const auto schemes = pointers_to(owned);
+  JobEstimate all;
+  all.rows = layers.training_rows;
+  all.steps_per_epoch = layers.steps_per_epoch;
+  all.epochs = layers.epochs;
+  all.link = link;
+  all.speed = speed;
+  Estimator estimator(schemes, speed, all);
+  if (layers.numeric) estimator.add(*layers.numeric);
+  if (layers.categories) estimator.add(*layers.categories);
+
+  all.seconds_per_epoch = all.per_step.seconds(link) * static_cast<double>(all.steps_per_epoch);
+  all.bytes_to_a_per_epoch = all.per_step.bytes_to_a * all.steps_per_epoch;
+  all.bytes_to_b_per_epoch = all.per_step.bytes_to_b * all.steps_per_epoch;
+  all.seconds = all.setup.seconds(link) + all.seconds_per_epoch * static_cast<double>(all.epochs);
+  all.bytes_to_a = all.setup.bytes_to_a + all.bytes_to_a_per_epoch * all.epochs;
+  all.bytes_to_b = all.setup.bytes_to_b + all.bytes_to_b_per_epoch * all.epochs;
+  return all;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,85 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/shared.h"
+#include "blindfl/app/plan/machine_speed.h"
+#include "blindfl/app/plan/party_shape.h"
+#include "blindfl/protocol/plan/plan_table.h"
+#include "blindfl/protocol/plan/step_cost.h"
+
+// What a job will cost, before anything runs: bytes exactly, seconds and memory about.
+
+namespace blindfl::app {
+
+/// One source layer of the model.
+struct LayerEstimate {
+  std::string name;
+  std::string words;                    ///< its schemes and updates
+  std::vector<protocol::PlanRow> rows;  ///< what the planner weighed, with the machine's speed
+  protocol::LayerCost cost;             ///< with opening Z in each step
+};
+
+/// A scheme that products of the job are encrypted with.
+struct UsedScheme {
+  std::string name;
+  int security = 0;  ///< bits: see he::Scheme::security_bits
+};
+
+/// What training a job costs both parties.
+struct JobEstimate {
+  std::vector<LayerEstimate> layers{};
+  std::size_t rows = 0;  ///< that are trained on
+  std::size_t steps_per_epoch = 0;
+  std::size_t epochs = 0;
+  protocol::Link link{};
+  MachineSpeed speed{};
+  protocol::StepCost per_step{};      ///< with opening Z
+  protocol::StepCost setup{};         ///< with the public keys of the schemes that are used
+  std::vector<UsedScheme> schemes{};  ///< in the order of their first use
+  double exposure = 0;                ///< of all layers: see LayerCost
+  /// Of ciphertexts and shares of weights, gradients and momentum, between steps. Data, top layers and what is there
+  /// for a moment only are not in it.
+  std::uint64_t memory_a = 0;
+  std::uint64_t memory_b = 0;
+  double seconds_per_epoch = 0;
+  std::uint64_t bytes_to_a_per_epoch = 0;
+  std::uint64_t bytes_to_b_per_epoch = 0;
+  double seconds = 0;  ///< of all epochs, setup included
+  std::uint64_t bytes_to_a = 0;
+  std::uint64_t bytes_to_b = 0;
+};
+
+/// Schemes and updates are chosen as training will: for the line that the job names. Seconds are for `link`, on a
+/// machine of `speed` at both parties, one core each. Validation, alignment and B's top layers are not in it.
+/// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
+[[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                                   std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
+
+/// The same rows with one-hot columns in place of embeddings.
+struct OneHotEstimate {
+  job::ModelKind kind{};  ///< the model that takes them
+  JobEstimate estimate{};
+};
+
+/// For a job with embeddings: what one-hot columns would take, with hidden layers (mlp) and without (lr or mlr), where
+/// that is clearly less, time and traffic both. Empty for other jobs, where it is not less, and where one-hot columns
+/// are not possible.
+[[nodiscard]] std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a,
+                                                          const PartyShape& b, std::size_t rows,
+                                                          const protocol::Link& link, const MachineSpeed& speed = {});
+/// That in one line, for a screen; empty if there is none.
+[[nodiscard]] std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEstimate>& one_hot);
+
+/// "lattice 128 bits; paillier 112 bits (NIST: until 2030)".
+[[nodiscard]] std::string security_text(const std::vector<UsedScheme>& schemes);
+/// Whether one of them has less than 128 bits.
+[[nodiscard]] bool has_short_keys(const std::vector<UsedScheme>& schemes);
+
+/// For a screen, some lines.
+[[nodiscard]] std::string estimate_text(const JobEstimate& estimate);
+
+}  // namespace blindfl::app

@@ -1,0 +1,273 @@
+#include "blindfl/app/plan/job_layers.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/he/registry/registry.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using job::ModelKind;
+using job::UpdateKind;
+using protocol::Update;
+
+void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
+  const std::string kind = job::Value<ModelKind>::write(model.kind);
+  const bool has_fields = !a.fields.empty() || !b.fields.empty();
+  if (has_embeddings(model.kind)) {
+    require<ConfigError>(has_fields, "shared.model.kind: ", kind,
+                         " needs categorical columns, and neither party has one; take lr, mlr or mlp, or list columns "
+                         "with kind: categorical");
+    require<ConfigError>(model.kind != ModelKind::kDlrm || model.dlrm.vectors >= 2,
+                         "shared.model.dlrm.vectors: there are no pairs of one vector; take 2 or more");
+    return;
+  }
+  for (const PartyShape* shape : {&a, &b}) {
+    require<ConfigError>(shape->fields.empty(), "shared.model.kind: ", kind, " has no embeddings, and ",
+                         shape == &a ? "A" : "B",
+                         " has categorical columns; say one_hot: true for each of them, or take wdl");
+  }
+  require<ConfigError>(a.numeric + b.numeric > 0, "neither party has a feature; check private.data.columns");
+}
+
+std::size_t batches_of(std::size_t rows, std::size_t batch) {
+  return (rows + batch - 1) / batch;
+}
+
+/// From what both parties know alike. Of a training that is settled.
+protocol::RunLength run_of(const job::Training& training, std::size_t steps_per_epoch, std::size_t validation_rows,
+                           std::size_t source_layers) {
+  constexpr std::uint64_t kAllowance = 2;
+  const std::size_t validation = batches_of(validation_rows, training.batch);
+  return {.passes = kAllowance * training.epochs.value() * (steps_per_epoch + validation), .layers = source_layers};
+}
+
+/// Features, and categories of all fields.
+std::size_t inputs_of(const PartyShape& shape) {
+  std::size_t all = shape.numeric;
+  for (const CategoryField& field : shape.fields) all += field.categories;
+  return all;
+}
+
+protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per_epoch, double momentum) {
+  protocol::SgdOptions sgd;
+  sgd.learning_rate = training.learning_rate;
+  sgd.momentum = momentum;
+  sgd.weight_decay = training.weight_decay;
+  const std::size_t epochs = training.epochs.value();
+  sgd.steps = epochs * steps_per_epoch;
+  sgd.schedule.reserve(training.schedule.size());
+  for (const job::RateChange& change : training.schedule) {
+    require<ConfigError>(change.epoch.value_or(0) <= epochs,
+                         "shared.training.schedule: changes the learning rate in epoch ", change.epoch.value_or(0),
+                         ", and there are only ", epochs, " for these rows; say shared.training.epochs");
+    const std::size_t step = change.epoch ? (*change.epoch - 1) * steps_per_epoch : change.step.value_or(0);
+    sgd.schedule.push_back({step, change.learning_rate});
+  }
+  return sgd;
+}
+
+/// Of a party's products: what the job says, or nothing where the planner is to choose.
+std::optional<std::string> scheme_of(const job::Scheme& scheme, const std::optional<std::string>& said) {
+  if (said) return session_name(*said);
+  if (scheme.automatic) return std::nullopt;
+  return session_name(scheme.standard);
+}
+
+std::optional<Update> update_of(const job::Scheme& scheme) {
+  if (scheme.update == UpdateKind::kEncrypted) return Update::kEncrypted;
+  if (scheme.update == UpdateKind::kExchanged || !scheme.automatic) return Update::kExchanged;
+  return std::nullopt;
+}
+
+/// The job's update is that of A's weights. B's tables are updated under encryption where that is left open, or where
+/// their scheme is said to be Paillier.
+std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::optional<std::string>& table_scheme) {
+  if (scheme.update != UpdateKind::kEncrypted) return update_of(scheme);
+  if (!table_scheme) return std::nullopt;
+  return *table_scheme == session_name("paillier") ? Update::kEncrypted : Update::kExchanged;
+}
+
+/// What both kinds of layers are told alike.
+template <class Options>
+Options common_options(const job::Shared& shared, const JobLayers& layers, const std::string& name) {
+  Options options;
+  options.name = name;
+  options.derivative = job::fixed_point_of(shared.training.derivative);
+  options.output_scale = shared.model.output_scale;
+  options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
+  options.initial_deviation = shared.model.initial_deviation.value_or(0.0);
+  options.sgd = layers.sgd;
+  options.run = layers.run;
+  options.automatic = job_link(shared.scheme);
+  options.most_memory = static_cast<std::uint64_t>(std::ldexp(shared.scheme.most_memory, 30));
+  return options;
+}
+
+NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b, const JobLayers& layers,
+                           const std::string& name, std::size_t out) {
+  NumericLayer layer;
+  layer.shape = {.in_a = a.numeric,
+                 .in_b = b.numeric,
+                 .batch = shared.training.batch,
+                 .features_a = a.encoding,
+                 .features_b = b.encoding,
+                 .nonzeros_a = a.nonzeros,
+                 .nonzeros_b = b.nonzeros};
+  layer.out = out;
+  layer.options = common_options<protocol::MatMulOptions>(shared, layers, name);
+  layer.options.largest_weight = shared.model.largest_weight;
+  layer.options.update = update_of(shared.scheme);
+  layer.options.scheme_a = scheme_of(shared.scheme, shared.scheme.features_a).value_or("");
+  layer.options.scheme_b = scheme_of(shared.scheme, shared.scheme.features_b).value_or("");
+  return layer;
+}
+
+CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+                             const JobLayers& layers, const std::string& name, std::size_t out) {
+  CategoryLayer layer;
+  layer.shape = {.fields_a = a.fields,
+                 .fields_b = b.fields,
+                 .batch = shared.training.batch,
+                 .dimension = shared.model.embedding_dim};
+  layer.out = out;
+  layer.options = common_options<protocol::EmbedMatMulOptions>(shared, layers, name);
+  // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
+  layer.options.largest_weight = std::min(layer.options.largest_weight, shared.model.largest_weight);
+  layer.options.scheme = scheme_of(shared.scheme, std::nullopt).value_or("");
+  const auto scheme_a = scheme_of(shared.scheme, shared.scheme.features_a);
+  const auto scheme_b = scheme_of(shared.scheme, shared.scheme.features_b);
+  layer.options.tables_a = {.scheme = scheme_a, .update = update_of(shared.scheme)};
+  layer.options.tables_b = {.scheme = scheme_b, .update = update_of_tables_b(shared.scheme, scheme_b)};
+  return layer;
+}
+
+/// The widths of the source layers, and what the model calls them.
+struct Source {
+  std::string name;
+  std::size_t out = 0;
+};
+
+Source numeric_source(const job::Model& model, std::size_t outputs) {
+  switch (model.kind) {
+    case ModelKind::kMlp:
+      return {"source", model.hidden.front()};
+    case ModelKind::kWdl:
+      return {"wide", outputs};
+    case ModelKind::kDlrm:
+      return {"numeric", model.dlrm.bottom.front()};
+    default:
+      return {"source", outputs};
+  }
+}
+
+Source category_source(const job::Model& model) {
+  if (model.kind == ModelKind::kWdl) return {"deep", model.hidden.front()};
+  return {"embedded", model.dlrm.vectors * model.embedding_dim};
+}
+
+std::size_t outputs_of(const job::Model& model) {
+  const bool has_classes = is_classifier(model.kind) && (model.kind == ModelKind::kMlr || model.class_count() > 2);
+  return has_classes ? model.class_count() : 1;
+}
+
+}  // namespace
+
+std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) {
+  std::vector<std::unique_ptr<he::Scheme>> schemes;
+  const std::vector<std::string> allowed = scheme.allowed_schemes();
+  schemes.reserve(allowed.size());
+  schemes.push_back(he::make_scheme(scheme.standard));
+  for (const std::string& name : allowed) {
+    if (name != scheme.standard) schemes.push_back(he::make_scheme(name));
+  }
+  return schemes;
+}
+
+std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he::Scheme>>& schemes) {
+  std::vector<const he::Scheme*> pointers;
+  pointers.reserve(schemes.size());
+  for (const auto& scheme : schemes) pointers.push_back(scheme.get());
+  return pointers;
+}
+
+std::string session_name(std::string_view scheme) {
+  return std::string(he::make_scheme(scheme)->name());
+}
+
+protocol::Link job_link(const job::Scheme& scheme) {
+  return {.bits_per_second = scheme.line_speed * 1e6, .round_trip = scheme.round_trip * 1e-3};
+}
+
+SourceWidths source_widths(const job::Model& model) {
+  return {.numeric = numeric_source(model, outputs_of(model)).out,
+          .categories = has_embeddings(model.kind) ? category_source(model).out : 0};
+}
+
+job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_file) {
+  // On tables of 300 to 1,000 rows and on FATE's breast cancer, a linear model is as good after 1000 steps of these
+  // rates as a plain one that has converged: docs/benchmarks.md. Where 10 epochs are more than that, they are enough.
+  constexpr std::size_t kFewestSteps = 1000;
+  constexpr double kTestShare = 0.1;
+  job::Shared settled = shared;
+  job::Training& all = settled.training;
+  if (!all.test_share) all.test_share = has_test_file ? 0 : kTestShare;
+  if (!all.epochs) {
+    const std::size_t per_epoch = batches_of(split_of(all, rows).training, all.batch);
+    all.epochs = std::max(kFewestEpochs, (kFewestSteps + per_epoch - 1) / per_epoch);
+  }
+  return settled;
+}
+
+double momentum_of(const job::Shared& shared, const PartyShape& a, const PartyShape& b) {
+  constexpr double kMomentum = 0.9;
+  constexpr std::size_t kMany = 32768;
+  if (shared.training.momentum) return *shared.training.momentum;
+  if (shared.scheme.update == UpdateKind::kEncrypted) return 0;
+  const bool is_open = shared.scheme.update == UpdateKind::kAuto && shared.scheme.automatic;
+  return is_open && std::max(inputs_of(a), inputs_of(b)) > kMany ? 0 : kMomentum;
+}
+
+RowSplit split_of(const job::Training& training, std::size_t rows) {
+  const auto share_of = [&](double share) { return static_cast<std::size_t>(static_cast<double>(rows) * share); };
+  RowSplit split;
+  split.test = std::min(share_of(training.test_share.value_or(0)), rows);
+  split.validation = std::min(share_of(training.validation_share), rows - split.test);
+  split.training = rows - split.test - split.validation;
+  if (split.training == 0 && rows > 0) {
+    --(split.test > 0 ? split.test : split.validation);
+    split.training = 1;
+  }
+  return split;
+}
+
+JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows) {
+  require<ConfigError>(rows > 0, "there are no rows to train on");
+  check_features(shared.model, a, b);
+  JobLayers layers;
+  layers.outputs = outputs_of(shared.model);
+  const job::Training training = settled(shared, rows, false).training;
+  const RowSplit split = split_of(training, rows);
+  layers.training_rows = split.training;
+  layers.steps_per_epoch = batches_of(layers.training_rows, training.batch);
+  layers.epochs = training.epochs.value();
+  layers.sgd = sgd_of(training, layers.steps_per_epoch, momentum_of(shared, a, b));
+  const bool has_numeric = a.numeric + b.numeric > 0;
+  const bool has_categories = has_embeddings(shared.model.kind);
+  layers.run = run_of(training, layers.steps_per_epoch, split.validation,
+                      std::size_t{has_numeric} + std::size_t{has_categories});
+  if (has_numeric) {
+    const Source source = numeric_source(shared.model, layers.outputs);
+    layers.numeric = numeric_layer(shared, a, b, layers, source.name, source.out);
+  }
+  if (has_categories) {
+    const Source source = category_source(shared.model);
+    layers.categories = category_layer(shared, a, b, layers, source.name, source.out);
+  }
+  return layers;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,99 @@
+#include "blindfl/app/plan/open_top.h"
+
+#include <utility>
+
+#include "blindfl/app/plan/job_layers.h"
+
+namespace blindfl::app {
+
+namespace {
+
+std::size_t categories_of(const PartyShape& shape) {
+  std::size_t all = 0;
+  for (const CategoryField& field : shape.fields) all += field.categories;
+  return all;
+}
+
+std::string counted(std::size_t n, const char* one, const char* many) {
+  return std::to_string(n) + " " + (n == 1 ? one : many);
+}
+
+std::string joined_lines(const std::vector<std::string>& lines) {
+  std::string text;
+  for (const std::string& line : lines) text.append(text.empty() ? "" : " ").append(line);
+  return text;
+}
+
+/// "64 outputs for 54 features of A", of the layer that decides about (a).
+std::string counts_of(const run::ModelFacts& facts) {
+  const auto words = [](const run::LayerFacts& layer, const char* one, const char* many) {
+    return counted(layer.out, "output", "outputs") + " for " + counted(layer.in_a, one, many) + " of A";
+  };
+  const bool has_numbers = facts.numeric_layer.in_a > 0;
+  const bool has_categories = facts.category_layer.in_a > 0;
+  const auto spans = [](const run::LayerFacts& layer) { return layer.in_a > 0 && layer.out >= layer.in_a; };
+  if (has_categories && (!has_numbers || (spans(facts.category_layer) && !spans(facts.numeric_layer)))) {
+    return words(facts.category_layer, "category", "categories");
+  }
+  return words(facts.numeric_layer, "feature", "features");
+}
+
+}  // namespace
+
+run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, const std::optional<PartyShape>& b) {
+  const SourceWidths widths = source_widths(shared.model);
+  run::ModelFacts facts;
+  facts.numeric = a.numeric > 0 || (b && b->numeric > 0);
+  facts.categorical = has_embeddings(shared.model.kind);
+  facts.numeric_layer = {.in_a = a.numeric, .out = widths.numeric};
+  facts.category_layer = {.in_a = categories_of(a), .out = widths.categories};
+  if (b) facts.b_has_features = b->numeric > 0 || !b->fields.empty();
+  facts.openings = shared.training.epochs.value_or(kFewestEpochs);
+  facts.output_scale = shared.model.output_scale;
+  return facts;
+}
+
+std::string open_top_line(const run::ModelFacts& facts, Opens opens) {
+  const run::OpenTopReach reach = run::open_top_reach(facts);
+  std::string line = std::string("(a) ") + (reach.span ? "applies: " : "is not known to apply: ") + counts_of(facts) +
+                     (reach.span ? ", so one scoring is enough; " : "; ");
+  if (opens == Opens::kTrainingRows && reach.differences) {
+    line += "(b) applies: the same rows are opened in at least " + std::to_string(facts.openings) + " epochs";
+  } else {
+    line += "(b) applies to rows that are opened again under other weights, as those that were trained on";
+  }
+  if (reach.outright) line += "; B has no features: Z is A's part (X_A W_A) outright";
+  if (reach.may_be_outright) line += "; if B turns out to have no features, Z is A's part (X_A W_A) outright";
+  return line;
+}
+
+ConsentError::ConsentError(std::vector<std::string> lines)
+    : ConfigError(joined_lines(lines)), lines_(std::move(lines)) {}
+
+void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens opens) {
+  if (own.party == job::PartyName::kB || own.accept == job::Acceptance::kOpenTop) return;
+  throw ConsentError(
+      {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
+       "features that are 0 or 1 exactly (SECURITY.md, README.md).",
+       "In this job " + open_top_line(facts, opens) + ".",
+       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, "
+       "which is planned."});
+}
+
+std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts) {
+  if (own.party == job::PartyName::kB || !run::open_top_reach(facts).outright) return std::nullopt;
+  return "WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.";
+}
+
+std::optional<std::string> seed_warning(const job::Own& own) {
+  if (!own.run.weight_seed) return std::nullopt;
+  return "WARNING: private.run.weight_seed is set, which is for experiments: who guesses it knows this party's "
+         "shares of the initial weights.";
+}
+
+std::optional<Party> seeded_party(const job::Own& own) {
+  if (!own.run.weight_seed) return std::nullopt;
+  return own.party == job::PartyName::kA ? Party::kA : Party::kB;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/plan/party_shape.h"
+#include "blindfl/base/error.h"
+#include "blindfl/run/disclosure.h"
+
+// An open top shows B the outputs Z of the source layers, and from them A's binary features follow (SECURITY.md). It is
+// A's data that is at stake, so A decides: `private.accept` of A's own job. Every top is open today.
+
+namespace blindfl::app {
+
+/// What there is to know of a job's model to say what B could work out, as far as the shapes are known: `b` is nothing
+/// before the peer has told its own.
+[[nodiscard]] run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
+                                             const std::optional<PartyShape>& b);
+
+/// What is about to be opened: rows once in each epoch, or rows of a file once.
+enum class Opens { kTrainingRows, kScoredRows };
+
+/// Which of (a), (b) and "B has no features" apply, with the job's numbers, in one line.
+[[nodiscard]] std::string open_top_line(const run::ModelFacts& facts, Opens opens = Opens::kTrainingRows);
+
+/// A has not accepted an open top. Its lines are shown one below the other.
+class ConsentError : public ConfigError {
+ public:
+  explicit ConsentError(std::vector<std::string> lines);
+  [[nodiscard]] const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+/// At A: throws ConsentError unless the job accepts an open top, with what B could work out given these shapes, and
+/// what to do, in three lines. At B there is nothing to accept.
+void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens opens = Opens::kTrainingRows);
+
+/// What A is told where B has no features; nothing otherwise, and at B.
+[[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts);
+
+/// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.
+[[nodiscard]] std::optional<std::string> seed_warning(const job::Own& own);
+
+/// Whose shares of the initial weights follow from a number, as far as this party knows: its own.
+[[nodiscard]] std::optional<Party> seeded_party(const job::Own& own);
+
+}  // namespace blindfl::app

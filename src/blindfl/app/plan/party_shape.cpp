@@ -1,0 +1,99 @@
+#include "blindfl/app/plan/party_shape.h"
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kHeadBytes = 48;
+constexpr std::size_t kFieldBytes = 24;
+constexpr std::uint64_t kMostColumns = 0xFFFFFFFFULL;  // columns are counted in 32 bits
+
+std::uint64_t read_count(ByteSource& in, std::uint64_t least, std::uint64_t most, std::string_view what) {
+  const std::uint64_t count = in.read_u64();
+  require<ProtocolError>(least <= count && count <= most, "feature shape: ", what, " is out of range");
+  return count;
+}
+
+CategoryField read_field(ByteSource& in, std::size_t index) {
+  CategoryField field;
+  field.name.assign("f").append(std::to_string(index + 1));
+  field.categories = read_count(in, 1, kMostColumns, "the size of a categorical field");
+  field.most = read_count(in, 1, std::uint64_t{1} << 20, "a row's number of categories");
+  const std::uint64_t pooling = read_count(in, 0, 1, "the pooling of a field");
+  field.pooling = pooling == 0 ? Pooling::kSum : Pooling::kMean;
+  return field;
+}
+
+}  // namespace
+
+std::string words_of(const PartyShape& shape) {
+  std::string words;
+  if (shape.numeric > 0 || shape.fields.empty()) words = plainly_counted(shape.numeric, "numeric feature");
+  if (!shape.fields.empty()) {
+    words.append(words.empty() ? "" : ", ");
+    words += plainly_counted(shape.fields.size(), "categorical field");
+  }
+  return words;
+}
+
+void write_shape(const PartyShape& shape, ByteSink& out) {
+  out.write_u32(kVersion);
+  out.write_u32(shape.encoding.clip ? 1 : 0);
+  out.write_u64(shape.numeric);
+  out.write_u64(shape.nonzeros);
+  out.write_u64(static_cast<std::uint64_t>(shape.encoding.scale));
+  out.write_u64(std::bit_cast<std::uint64_t>(shape.encoding.largest));
+  out.write_u64(shape.fields.size());
+  for (const CategoryField& field : shape.fields) {
+    out.write_u64(field.categories);
+    out.write_u64(field.most);
+    out.write_u64(field.pooling == Pooling::kSum ? 0 : 1);
+  }
+}
+
+PartyShape read_shape(ByteSource& in) {
+  require<ProtocolError>(in.read_u32() == kVersion, "feature shape: it is of another version");
+  PartyShape shape;
+  const std::uint32_t clip = in.read_u32();
+  require<ProtocolError>(clip <= 1, "feature shape: its flags are unknown");
+  shape.encoding.clip = clip == 1;
+  shape.numeric = read_count(in, 0, kMostColumns, "the number of features");
+  shape.nonzeros = read_count(in, 0, shape.numeric, "the number of features that are not 0");
+  shape.encoding.scale = static_cast<int>(read_count(in, 0, FixedPoint::kMaxScale, "the scale of features"));
+  shape.encoding.largest = std::bit_cast<double>(in.read_u64());
+  require<ProtocolError>(std::isfinite(shape.encoding.largest) && shape.encoding.largest > 0,
+                         "feature shape: the largest feature is not a positive number");
+  const std::uint64_t fields = read_count(in, 0, kMostFields, "the number of categorical fields");
+  require<ProtocolError>(in.remaining() == fields * kFieldBytes, "feature shape: it has another length than it says");
+  shape.fields.reserve(fields);
+  for (std::size_t i = 0; i < fields; ++i) shape.fields.push_back(read_field(in, i));
+  return shape;
+}
+
+PartyShape exchange_shapes(protocol::Session& session, const PartyShape& mine) {
+  require<InvalidArgument>(mine.fields.size() <= kMostFields, "there are ", mine.fields.size(),
+                           " categorical fields, and at most ", kMostFields, " are possible");
+  net::Channel& channel = session.channel();
+  const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_shape(mine, out); });
+  channel.send({net::Step::kFeatureShape, 0, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
+  channel.send({net::Step::kFeatureShape, 1, bytes.size()}, bytes);
+
+  std::uint64_t size = 0;
+  channel.receive({net::Step::kFeatureShape, 0, 8}, [&](ByteSource& in) { size = in.read_u64(); });
+  require<ProtocolError>(kHeadBytes <= size && size <= kHeadBytes + kMostFields * kFieldBytes,
+                         "feature shape: the peer announces one of ", size, " bytes");
+  PartyShape theirs;
+  channel.receive({net::Step::kFeatureShape, 1, size}, [&](ByteSource& in) { theirs = read_shape(in); });
+  return theirs;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,166 @@
+#include "blindfl/app/torch/job_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "blindfl/base/error.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using job::ModelKind;
+
+template <class Holder>
+JobModel with_forward(Holder model) {
+  JobModel made;
+  made.module = model.ptr();
+  made.forward = [model](const data::Batch& batch) mutable { return model->forward(batch); };
+  return made;
+}
+
+void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
+  made.plan.insert(made.plan.end(), plan.begin(), plan.end());
+}
+
+/// What a source layer's parameters say of it. Layers that the model has not are empty.
+void add_facts(JobModel& made, const nn::MatMul& layer) {
+  if (layer.is_empty()) return;
+  add_plan(made, layer->plan());
+  made.encrypted_update = made.encrypted_update || layer->layer().params().encrypted();
+}
+
+void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
+  add_plan(made, layer->plan());
+  const auto learns_encrypted = [&](Party party) {
+    return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
+      return field.update == protocol::Update::kEncrypted;
+    });
+  };
+  made.encrypted_update = made.encrypted_update || learns_encrypted(Party::kA);
+  made.encrypted_update_b = made.encrypted_update_b || learns_encrypted(Party::kB);
+}
+
+template <class Holder, class... Layers>
+JobModel made_of(Holder model, const Layers&... layers) {
+  JobModel made = with_forward(model);
+  (add_facts(made, layers), ...);
+  return made;
+}
+
+nn::TwoSourceOptions options_of(const JobLayers& layers) {
+  nn::TwoSourceOptions options;
+  if (layers.numeric) options.numeric = layers.numeric->options;
+  options.categories = layers.categories->options;
+  return options;
+}
+
+JobModel make_wide_deep(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
+                          layers.categories->shape, model.hidden, layers.outputs, activation_of(model.activation),
+                          options_of(layers));
+  return made_of(made, made->wide, made->deep);
+}
+
+JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
+                      dlrm_shape(model), layers.outputs, activation_of(model.activation), options_of(layers));
+  return made_of(made, made->numeric, made->embedded);
+}
+
+JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  switch (model.kind) {
+    case ModelKind::kLr:
+    case ModelKind::kMlr:
+    case ModelKind::kLinear:
+    case ModelKind::kPoisson: {
+      const nn::GeneralizedLinear made(session, layers.numeric->shape, layers.outputs, layers.numeric->options);
+      return made_of(made, made->source);
+    }
+    case ModelKind::kMlp: {
+      const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, activation_of(model.activation),
+                         layers.numeric->options);
+      return made_of(made, made->source);
+    }
+    case ModelKind::kWdl:
+      return make_wide_deep(session, model, layers);
+    case ModelKind::kDlrm:
+      return make_dlrm(session, model, layers);
+  }
+  fail<InvalidArgument>("there is no such model");
+}
+
+}  // namespace
+
+nn::Activation activation_of(job::ActivationKind kind) {
+  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
+}
+
+nn::DlrmShape dlrm_shape(const job::Model& model) {
+  return {.bottom = model.dlrm.bottom,
+          .vectors = model.dlrm.vectors,
+          .dimension = model.embedding_dim,
+          .top = model.dlrm.top};
+}
+
+nn::Family family_of(const job::Model& model) {
+  if (job::is_classifier(model.kind)) {
+    return model.class_count() > 2 || model.kind == ModelKind::kMlr ? nn::Family::kMultinomial : nn::Family::kLogistic;
+  }
+  return model.kind == ModelKind::kPoisson ? nn::Family::kPoisson : nn::Family::kLinear;
+}
+
+JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  JobModel made = make_module(session, model, layers);
+  made.family = family_of(model);
+  made.outputs = layers.outputs;
+  return made;
+}
+
+LabelScaling standardised(const std::vector<double>& labels) {
+  double count = 0;
+  double mean = 0;
+  double squares = 0;  // of distances from the mean so far: no cancellation
+  for (const double label : labels) {
+    if (std::isnan(label)) continue;
+    count += 1;
+    const double distance = label - mean;
+    mean += distance / count;
+    squares += distance * (label - mean);
+  }
+  const double deviation = count > 0 ? std::sqrt(squares / count) : 0;
+  // Labels that differ by rounding alone are the same.
+  const bool varies = std::isfinite(deviation) && deviation > 1e-9 * std::abs(mean) && deviation > 1e-300;
+  return {.center = mean, .scale = varies ? deviation : 1};
+}
+
+torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores) {
+  torch::Tensor values = nn::predictions(model.family, scores);
+  if (model.family != nn::Family::kLinear) return values;
+  return values.to(torch::kFloat64) * model.labels.scale + model.labels.center;
+}
+
+train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights, double most) {
+  torch::Tensor by_class;
+  if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
+  return [family = model.family, by_class, most, scaling = model.labels](
+             const torch::Tensor& scores, const torch::Tensor& in_their_unit, const torch::Tensor& by_row) {
+    const bool is_scaled = family == nn::Family::kLinear;
+    const torch::Tensor labels = is_scaled ? (in_their_unit - scaling.center) / scaling.scale : in_their_unit;
+    const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
+    const bool is_weighted = by_class.defined() || by_row.defined();
+    if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
+    torch::Tensor weights = is_real.to(torch::kFloat32);
+    if (by_class.defined()) {
+      weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
+    }
+    if (by_row.defined()) weights = weights * by_row;
+    // Divided by all rows of the batch in there, and here by those that count. A batch of placeholders has no gradient.
+    const double real = is_real.sum().item<double>();
+    const double all = static_cast<double>(labels.numel());
+    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? std::min(all / real, most) : 0);
+  };
+}
+
+}  // namespace blindfl::app

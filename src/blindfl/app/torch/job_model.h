@@ -1,0 +1,62 @@
+#pragma once
+
+#include <torch/torch.h>
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/plan/job_layers.h"
+#include "blindfl/nn/deep_models.h"
+#include "blindfl/nn/federated_module.h"
+#include "blindfl/nn/models.h"
+#include "blindfl/train/trainer.h"
+
+namespace blindfl::app {
+
+/// How B's numeric labels are standardised for training: (label - center) / scale. Derivatives then have a range that
+/// does not depend on the labels' unit, and tells nothing of them. Scores are in the labels' own unit again.
+struct LabelScaling {
+  double center = 0;
+  double scale = 1;
+};
+/// Mean and standard deviation of those that are numbers; a scale of 1 where all are the same.
+[[nodiscard]] LabelScaling standardised(const std::vector<double>& labels);
+
+/// A job's model, as training and scoring need it.
+struct JobModel {
+  std::shared_ptr<nn::FederatedModule> module;
+  train::Forward forward;
+  nn::Family family{};
+  std::size_t outputs = 1;
+  LabelScaling labels{};                ///< of linear regression, at B
+  std::vector<protocol::PlanRow> plan;  ///< what the planner weighed and chose for the source layers
+  bool encrypted_update = false;        ///< A's weights, or some of its tables, learn under encryption
+  bool encrypted_update_b = false;      ///< some of B's tables do
+};
+
+/// What a model's scores mean.
+[[nodiscard]] nn::Family family_of(const job::Model& model);
+
+/// What the layers of a model are called in a job, as those of nn take it.
+[[nodiscard]] nn::Activation activation_of(job::ActivationKind kind);
+[[nodiscard]] nn::DlrmShape dlrm_shape(const job::Model& model);
+
+/// Makes the model with this party's initial shares. Both parties make it at the same time.
+/// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
+[[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
+
+/// Probabilities, expected counts, or expected labels in their own unit.
+[[nodiscard]] torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores);
+
+/// The loss of a batch as B's job wants it: with weights of classes and rows, and the mean over the rows that have a
+/// label. Those of placeholders are NaN: they add nothing, and the others' derivatives grow by as much as if the batch
+/// had no more than them, so that the model is that of plain training on them. Which these are stays with B:
+/// derivatives leave it as shares alone. At A, a value without meaning.
+/// `most` bounds by how much: a batch with hardly any real row then counts less, and derivatives stay in their range.
+[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights,
+                                           double most = std::numeric_limits<double>::infinity());
+
+}  // namespace blindfl::app

@@ -1,0 +1,49 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <iosfwd>
+#include <string>
+
+#include "blindfl/app/alignment_offer.h"
+#include "blindfl/app/torch/aligned_rows.h"
+#include "blindfl/app/torch/run_files.h"
+
+namespace blindfl::app {
+
+/// The alignments of files that a model has scored, in its folder, so that who scores a file again does it in the same
+/// order. Masks and Z are then the same bit for bit (protocol::RepeatableScoring), and B learns nothing new of A's
+/// features; in a fresh order each scoring opens Z at another rounding.
+class KeptAlignments {
+ public:
+  /// `owner` as in `RunFolder::owner`, `model` as in `ModelFacts::name`.
+  KeptAlignments(const std::filesystem::path& model_folder, std::string owner, std::string model);
+
+  /// What is kept of this file under this mode of alignment, the newest first; at most `kMostOffered`. A file that was
+  /// changed is another file.
+  [[nodiscard]] AlignmentOffer of(const MarkedFile& file, job::AlignmentMode mode) const;
+
+  /// Throws DataError, naming the file in the folder and what to do, if it is damaged or not what its name says.
+  [[nodiscard]] protocol::Alignment load(const MarkedFile& file, job::AlignmentMode mode, const AlignmentId& id) const;
+
+  /// Keeps it, and forgets the oldest where there are many. Durable when it returns.
+  void keep(const MarkedFile& file, job::AlignmentMode mode, const AlignmentId& id,
+            const protocol::Alignment& alignment) const;
+
+ private:
+  [[nodiscard]] std::filesystem::path path_of(const MarkedFile& file, job::AlignmentMode mode,
+                                              const AlignmentId& id) const;
+  [[nodiscard]] std::string prefix_of(const MarkedFile& file, job::AlignmentMode mode) const;
+
+  std::filesystem::path folder_;
+  std::string owner_;
+  std::string model_;
+};
+
+/// The rows of `file` that both parties score, in the order of an earlier scoring if both have kept it, else in a new
+/// one, which is kept. As `align_rows` otherwise, and where the job says that rows are aligned.
+[[nodiscard]] protocol::Alignment align_scored(protocol::Session& session, const job::Job& job,
+                                               const PreparedRows& rows, const MarkedFile& file,
+                                               const KeptAlignments& kept, std::ostream& out);
+
+}  // namespace blindfl::app

@@ -1,0 +1,213 @@
+#include "blindfl/app/torch/measures.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/nn/bridge.h"
+#include "blindfl/run/metrics.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using job::Metric;
+
+constexpr double kThreshold = 0.5;
+constexpr std::size_t kRocPoints = 400;
+constexpr std::size_t kCalibrationBins = 10;
+
+constexpr double kLiftShare = 0.1;
+
+bool is_positive(double label) {
+  return label > 0.5;
+}
+
+bool has_both_classes(const std::vector<double>& labels) {
+  return std::ranges::any_of(labels, is_positive) && !std::ranges::all_of(labels, is_positive);
+}
+
+std::optional<double> if_possible(bool possible, double (*metric)(run::Numbers, run::Numbers, run::Numbers),
+                                  const Evaluation& evaluation) {
+  if (!possible) return std::nullopt;
+  return metric(evaluation.predictions, evaluation.labels, evaluation.weights);
+}
+
+std::optional<double> value_of_classes(Metric metric, const Evaluation& evaluation) {
+  const auto& [predictions, labels, weights, columns, loss] = evaluation;
+  const bool by_column = columns > 1;
+  switch (metric) {
+    case Metric::kAccuracy:
+      return by_column ? run::class_accuracy(predictions, columns, labels, weights)
+                       : run::binary_accuracy(predictions, labels, kThreshold, weights);
+    case Metric::kPrecision:
+      return by_column ? run::class_precision(predictions, columns, labels, weights)
+                       : run::precision(predictions, labels, kThreshold, weights);
+    case Metric::kRecall:
+      return by_column ? run::class_recall(predictions, columns, labels, weights)
+                       : run::recall(predictions, labels, kThreshold, weights);
+    case Metric::kLogLoss:
+      return by_column ? run::class_log_loss(predictions, columns, labels, weights)
+                       : run::log_loss(predictions, labels, weights);
+    default:
+      return std::nullopt;
+  }
+}
+
+std::optional<double> value_of(Metric metric, const Evaluation& evaluation) {
+  const bool two_classes = evaluation.columns == 1 && has_both_classes(evaluation.labels);
+  const bool varies =
+      std::ranges::adjacent_find(evaluation.labels, std::ranges::not_equal_to()) != evaluation.labels.end();
+  switch (metric) {
+    case Metric::kLoss:
+      return evaluation.loss;
+    case Metric::kAuc:
+      return if_possible(two_classes, run::auc, evaluation);
+    case Metric::kPrAuc:
+      return if_possible(two_classes, run::average_precision, evaluation);
+    case Metric::kKs:
+      return if_possible(two_classes, run::ks, evaluation);
+    case Metric::kLift:
+      if (!two_classes) return std::nullopt;
+      return run::lift(evaluation.predictions, evaluation.labels, kLiftShare, evaluation.weights);
+    case Metric::kF1:
+      return run::f1(evaluation.predictions, evaluation.labels, kThreshold, evaluation.weights);
+    case Metric::kAccuracy:
+    case Metric::kPrecision:
+    case Metric::kRecall:
+    case Metric::kLogLoss:
+      return value_of_classes(metric, evaluation);
+    case Metric::kRmse:
+      return run::rmse(evaluation.predictions, evaluation.labels, evaluation.weights);
+    case Metric::kR2:
+      return if_possible(varies, run::r_squared, evaluation);
+    case Metric::kMae:
+      return run::mae(evaluation.predictions, evaluation.labels, evaluation.weights);
+    case Metric::kDeviance:
+      return run::poisson_deviance(evaluation.predictions, evaluation.labels, evaluation.weights);
+  }
+  fail<InvalidArgument>("there is no such metric");
+}
+
+/// The class that a row is taken for: the first of those with the highest probability.
+std::size_t predicted_class(const Evaluation& evaluation, std::size_t row) {
+  if (evaluation.columns == 1) return evaluation.predictions[row] > kThreshold ? 1 : 0;
+  const auto first = evaluation.predictions.begin() + static_cast<std::ptrdiff_t>(row * evaluation.columns);
+  const auto end = first + static_cast<std::ptrdiff_t>(evaluation.columns);
+  return static_cast<std::size_t>(std::max_element(first, end) - first);
+}
+
+run::ClassCounts counts_of(const Evaluation& evaluation, const std::vector<std::string>& names) {
+  const std::size_t classes = std::max<std::size_t>(evaluation.columns, 2);
+  run::ClassCounts counts;
+  for (std::size_t i = 0; i < classes; ++i) counts.names.push_back(i < names.size() ? names[i] : std::to_string(i));
+  counts.counts.assign(classes * classes, 0);
+  for (std::size_t row = 0; row < evaluation.labels.size(); ++row) {
+    const auto actual = static_cast<std::size_t>(std::lround(evaluation.labels[row]));
+    require<InvalidArgument>(actual < classes, "a label is none of the ", classes, " classes");
+    counts.counts[actual * classes + predicted_class(evaluation, row)] +=
+        evaluation.weights.empty() ? 1 : evaluation.weights[row];
+  }
+  return counts;
+}
+
+}  // namespace
+
+std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::WeightedLoss& loss,
+                                          const torch::Tensor& scores, const std::vector<double>& labels,
+                                          const std::vector<double>& weights) {
+  require<InvalidArgument>(static_cast<std::size_t>(scores.size(0)) == labels.size(),
+                           "there are not as many scores as labels");
+  require<InvalidArgument>(weights.empty() || weights.size() == labels.size(),
+                           "there are not as many weights as labels");
+  std::vector<std::int64_t> known;
+  Evaluation evaluation;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (std::isnan(labels[i]) || (!weights.empty() && !(weights[i] > 0))) continue;
+    known.push_back(static_cast<std::int64_t>(i));
+    evaluation.labels.push_back(labels[i]);
+    if (!weights.empty()) evaluation.weights.push_back(weights[i]);
+  }
+  if (known.empty()) return std::nullopt;
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor chosen = scores.index_select(0, torch::tensor(known));
+  evaluation.columns = model.outputs;
+  evaluation.predictions = nn::to_vector(job_predictions(model, chosen));
+  const torch::Tensor truth = nn::to_tensor(evaluation.labels, evaluation.labels.size(), 1).view({-1});
+  if (evaluation.weights.empty()) {
+    evaluation.loss = loss(chosen, truth, {}).item<double>();
+  } else {
+    const torch::Tensor by_row = nn::to_tensor(evaluation.weights, evaluation.weights.size(), 1).view({-1});
+    evaluation.loss = (loss(chosen, truth, by_row) / by_row.mean()).item<double>();
+  }
+  return evaluation;
+}
+
+std::vector<Metric> metrics_of(const job::Model& model, const job::Top& top) {
+  if (!top.metrics.empty()) return top.metrics;
+  if (!job::is_classifier(model.kind)) {
+    if (model.kind == job::ModelKind::kPoisson) {
+      return {Metric::kDeviance, Metric::kLoss, Metric::kRmse, Metric::kMae};
+    }
+    return {Metric::kRmse, Metric::kR2, Metric::kLoss, Metric::kMae};
+  }
+  if (family_of(model) == nn::Family::kMultinomial) {
+    return {Metric::kAccuracy, Metric::kPrecision, Metric::kRecall, Metric::kLogLoss};
+  }
+  return {Metric::kAuc,       Metric::kPrAuc,  Metric::kKs, Metric::kLift,   Metric::kAccuracy,
+          Metric::kPrecision, Metric::kRecall, Metric::kF1, Metric::kLogLoss};
+}
+
+std::vector<run::Measure> measure(const std::vector<Metric>& metrics, const Evaluation& evaluation) {
+  std::vector<run::Measure> measures;
+  measures.reserve(metrics.size());
+  for (const Metric metric : metrics) {
+    if (const auto value = value_of(metric, evaluation))
+      measures.push_back({job::Value<Metric>::write(metric), *value});
+  }
+  return measures;
+}
+
+bool larger_is_better(Metric metric) {
+  switch (metric) {
+    case Metric::kLoss:
+    case Metric::kLogLoss:
+    case Metric::kRmse:
+    case Metric::kMae:
+    case Metric::kDeviance:
+      return false;
+    default:
+      return true;
+  }
+}
+
+run::ConfusionMatrix confusion_of(const job::Model& model, const Evaluation& evaluation,
+                                  const std::vector<std::string>& names) {
+  if (!job::is_classifier(model.kind) || model.class_count() > run::kMostShownClasses) return {};
+  std::vector<std::string> classes = names;
+  for (std::size_t c = classes.size(); c < model.class_count(); ++c) classes.push_back(std::to_string(c));
+  classes.resize(model.class_count());
+  return run::confusion_matrix(evaluation.predictions, evaluation.labels, std::move(classes), kThreshold,
+                               evaluation.weights);
+}
+
+void add_curves(const job::Model& model, const Evaluation& evaluation, const std::vector<std::string>& classes,
+                run::RunReport& report) {
+  switch (family_of(model)) {
+    case nn::Family::kLogistic:
+      if (has_both_classes(evaluation.labels)) {
+        report.roc = run::roc_curve(evaluation.predictions, evaluation.labels, kRocPoints, evaluation.weights);
+        report.calibration =
+            run::calibration(evaluation.predictions, evaluation.labels, kCalibrationBins, evaluation.weights);
+      }
+      [[fallthrough]];
+    case nn::Family::kMultinomial:
+      report.classes = counts_of(evaluation, classes);
+      return;
+    case nn::Family::kLinear:
+    case nn::Family::kPoisson:
+      report.regression = {.predicted = evaluation.predictions, .actual = evaluation.labels};
+  }
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,328 @@
+#include "blindfl/app/torch/run_files.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <set>
+
+#include "blindfl/app/job/reader.h"
+#include "blindfl/app/torch/aligned_rows.h"
+#include "blindfl/base/checked_file.h"
+#include "blindfl/base/digest.h"
+#include "blindfl/base/disk_file.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
+#include "blindfl/nn/state.h"
+
+namespace blindfl::app {
+
+namespace {
+
+constexpr std::uint64_t kNone = ~std::uint64_t{0};
+constexpr std::uint64_t kLongestText = std::uint64_t{1} << 20;
+
+void write_text(ByteSink& out, std::string_view text) {
+  out.write_u64(text.size());
+  out.write(as_bytes(text));
+}
+
+std::string read_text(ByteSource& in) {
+  const std::uint64_t size = in.read_u64();
+  require<DataError>(size <= std::min(in.remaining(), kLongestText), "a text in it is cut short");
+  std::string text(size, '\0');
+  in.read(std::as_writable_bytes(std::span(text)));
+  return text;
+}
+
+void write_state(ByteSink& out, const TrainingState& state) {
+  out.write_u64(state.step);
+  out.write_u64(std::bit_cast<std::uint64_t>(state.seconds));
+  out.write_u64(state.best_step);
+  out.write_u8(state.best ? 1 : 0);
+  out.write_u64(std::bit_cast<std::uint64_t>(state.best.value_or(0)));
+  out.write_u64(state.not_better);
+  out.write_u8(state.enough ? 1 : 0);
+  for (const net::Traffic& traffic : {state.sent, state.received}) {
+    out.write_u64(traffic.messages);
+    out.write_u64(traffic.bytes);
+  }
+}
+
+TrainingState read_state(ByteSource& in) {
+  TrainingState state;
+  state.step = in.read_u64();
+  state.seconds = std::bit_cast<double>(in.read_u64());
+  state.best_step = in.read_u64();
+  const bool has_best = in.read_u8() == 1;
+  const auto best = std::bit_cast<double>(in.read_u64());
+  if (has_best) state.best = best;
+  state.not_better = in.read_u64();
+  state.enough = in.read_u8() == 1;
+  for (net::Traffic* traffic : {&state.sent, &state.received}) {
+    traffic->messages = in.read_u64();
+    traffic->bytes = in.read_u64();
+  }
+  return state;
+}
+
+/// The shared section of a job, as a job file has it.
+std::string assignments_of(const job::Shared& shared) {
+  job::Shared copy = shared;
+  std::string text;
+  for (const job::Entry& section : job::entries_of(copy).all) {
+    for (const job::Entry& entry : section.entries.all) {
+      // One assignment for each option, and for each option of a section in a section.
+      const auto add = [&](const std::string& key, const job::Entry& option) {
+        const std::string value = job::flow_text(option);
+        if (!value.empty()) text.append(key).append("=").append(value).append("\n");
+      };
+      const std::string key = job::joined(section.name, entry.name);
+      if (entry.form != job::Entry::Form::kSection) {
+        add(key, entry);
+        continue;
+      }
+      for (const job::Entry& inner : entry.entries.all) add(job::joined(key, inner.name), inner);
+    }
+  }
+  return text;
+}
+
+job::Shared parse_shared(std::string_view text) {
+  job::Shared shared;
+  const job::Entries entries = job::entries_of(shared);
+  job::Reader reader(entries, "the saved model");
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    require<DataError>(end != std::string_view::npos, "its settings are cut short");
+    reader.assign(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  reader.check_complete();
+  return shared;
+}
+
+/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on.
+FileLabel model_label() {
+  return {.kind = "model", .version = 2};
+}
+
+/// Version 1 had no digests of the files.
+FileLabel alignment_label() {
+  return {.kind = "alignment", .version = 2};
+}
+
+void check_unchanged(ByteSource& in, const MarkedFile& file) {
+  Bytes digest(kDigestBytes);
+  in.read(digest);
+  require<DataError>(digest == file.digest, file.path.string(),
+                     ": has changed since the run began; bring it back as it was, or start a new run with another "
+                     "private.run.folder");
+}
+
+void write_facts(ByteSink& out, const ModelFacts& facts) {
+  write_text(out, facts.run);
+  out.write_u8(facts.party == Party::kA ? 0 : 1);
+  out.write_u64(facts.step);
+  out.write_u64(facts.rows);
+  out.write_u64(facts.trained);
+  write_text(out, assignments_of(facts.shared));
+  for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
+    const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
+    out.write_u64(bytes.size());
+    out.write(bytes);
+  }
+}
+
+PartyShape read_shape_of(ByteSource& in) {
+  const std::uint64_t size = in.read_u64();
+  require<DataError>(size <= std::min(in.remaining(), kLongestText), "a shape in it is cut short");
+  Bytes bytes(size);
+  in.read(bytes);
+  BufferSource source(bytes);
+  return read_shape(source);
+}
+
+ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
+  ModelFacts facts;
+  facts.run = read_text(in);
+  facts.party = in.read_u8() == 0 ? Party::kA : Party::kB;
+  facts.step = in.read_u64();
+  facts.rows = in.read_u64();
+  facts.trained = version > 1 ? in.read_u64() : facts.rows;
+  facts.shared = parse_shared(read_text(in));
+  if (version == 1) facts.shared.training.test_share = 0;
+  facts.shape_a = read_shape_of(in);
+  facts.shape_b = read_shape_of(in);
+  return facts;
+}
+
+LabelScaling read_scaling(ByteSource& in) {
+  LabelScaling scaling;
+  for (double* v : {&scaling.center, &scaling.scale}) *v = std::bit_cast<double>(in.read_u64());
+  require<DataError>(std::isfinite(scaling.center) && std::isfinite(scaling.scale) && scaling.scale > 0,
+                     "its labels have no scale");
+  return scaling;
+}
+
+void skip_rest(ByteSource& in) {
+  Bytes piece(std::size_t{1} << 16);
+  while (in.remaining() > 0) {
+    in.read(std::span(piece).first(static_cast<std::size_t>(std::min<std::uint64_t>(in.remaining(), piece.size()))));
+  }
+}
+
+}  // namespace
+
+void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const JobModel& model,
+                     const nn::FederatedOptimizer& optimizer) {
+  const std::string owner = folder.owner();
+  write_atomically(folder.checkpoint_path(state.step), {.kind = "checkpoint", .owner = owner}, [&](ByteSink& out) {
+    write_state(out, state);
+    nn::save_state(*model.module, out);
+    optimizer.save(out);
+  });
+}
+
+TrainingState load_checkpoint(const run::RunFolder& folder, std::uint64_t step, JobModel& model,
+                              nn::FederatedOptimizer& optimizer) {
+  TrainingState state;
+  const std::string owner = folder.owner();
+  const std::filesystem::path path = folder.checkpoint_path(step);
+  read_checked(path, {.kind = "checkpoint", .owner = owner}, [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] {
+      state = read_state(in);
+      require<DataError>(state.step == step, path.string(), ": is of another step than its name says");
+      nn::load_state(*model.module, in);
+      optimizer.load(in);
+    });
+  });
+  return state;
+}
+
+void remove_checkpoints(const run::RunFolder& folder, std::size_t keep, const std::vector<std::uint64_t>& needed) {
+  const std::vector<run::SavedStep> all = folder.checkpoints();
+  for (std::size_t i = keep; i < all.size(); ++i) {
+    const bool is_needed = all[i].step > 0 && std::ranges::find(needed, all[i].step) != needed.end();
+    if (!is_needed) std::filesystem::remove(all[i].path);
+  }
+}
+
+void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t step, std::size_t keep) {
+  namespace fs = std::filesystem;
+  const fs::path aside = folder.checkpoint_path(step).parent_path() / "superseded";
+  std::size_t moved = 0;
+  for (const run::SavedStep& saved : folder.checkpoints()) {
+    if (saved.step <= step) continue;
+    if (fs::create_directory(aside)) fs::permissions(aside, fs::perms::owner_all);
+    fs::rename(saved.path, aside / saved.path.filename());
+    flush_name_to_disk(saved.path);
+    ++moved;
+  }
+  if (!fs::is_directory(aside)) return;
+  std::vector<fs::directory_entry> files(fs::directory_iterator(aside), {});
+  std::erase_if(files, [](const fs::directory_entry& file) { return file.path().extension() != ".ckpt"; });
+  std::ranges::sort(files, std::greater{}, [](const fs::directory_entry& file) { return file.last_write_time(); });
+  for (std::size_t i = std::max(keep, moved); i < files.size(); ++i) fs::remove(files[i].path());
+}
+
+void save_preparation(const std::filesystem::path& folder, const Preparation& preparation) {
+  write_atomically(folder / "preparation.bin", {.kind = "preparation"}, [&](ByteSink& out) { preparation.save(out); });
+}
+
+Preparation load_preparation(const std::filesystem::path& folder) {
+  std::optional<Preparation> loaded;
+  read_checked(folder / "preparation.bin", {.kind = "preparation"}, [&](ByteSource& in, std::uint32_t /*version*/) {
+    reading_state([&] { loaded.emplace(Preparation::load(in)); });
+  });
+  return std::move(*loaded);
+}
+
+void save_keys(const std::filesystem::path& folder, const protocol::Session& session) {
+  if (session.keys_to_save() == 0) return;
+  write_atomically(folder / "keys.bin", {.kind = "keys"}, [&](ByteSink& out) { session.save_keys(out); });
+}
+
+SavedKeys load_keys(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "keys.bin";
+  if (!std::filesystem::exists(path)) return nullptr;
+  return std::make_shared<const SecretVector<std::byte>>(read_checked(path, {.kind = "keys"}).bytes);
+}
+
+MarkedFile MarkedFile::of(const std::filesystem::path& path, std::size_t rows) {
+  DiskFile file = DiskFile::open(path);
+  DigestOfPieces digest;
+  Bytes piece(std::size_t{1} << 20);
+  while (const std::size_t have = file.read_some(piece)) digest.add(ByteView(piece).first(have));
+  return {.path = path, .rows = rows, .digest = digest.finish()};
+}
+
+void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment, const MarkedFile& train,
+                    const std::optional<MarkedFile>& test) {
+  write_atomically(folder / "alignment.bin", alignment_label(), [&](ByteSink& out) {
+    out.write(train.digest);
+    write_alignment(alignment.train, out);
+    out.write_u64(alignment.test ? 1 : kNone);
+    if (!alignment.test) return;
+    out.write(test.value().digest);
+    write_alignment(*alignment.test, out);
+  });
+}
+
+SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
+                              const std::optional<MarkedFile>& test) {
+  SavedAlignment alignment;
+  read_checked(folder / "alignment.bin", alignment_label(), [&](ByteSource& in, std::uint32_t version) {
+    const auto read = [&](const MarkedFile& file) {
+      if (version > 1) check_unchanged(in, file);
+      return read_alignment(in, file.rows);
+    };
+    reading_state([&] {
+      alignment.train = read(train);
+      const bool has_test = in.read_u64() == 1;
+      require<DataError>(has_test == test.has_value(), "private.data.test: the job named ", has_test ? "a" : "no",
+                         " test file when the run began; name the same now");
+      if (has_test) alignment.test = read(*test);
+    });
+  });
+  return alignment;
+}
+
+void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
+                const JobModel& model) {
+  write_atomically(folder / "model.bin", model_label(), [&](ByteSink& out) {
+    write_facts(out, facts);
+    masks.save(out);
+    for (const double v : {model.labels.center, model.labels.scale}) out.write_u64(std::bit_cast<std::uint64_t>(v));
+    nn::save_state(*model.module, out);
+  });
+}
+
+ModelFacts load_model_facts(const std::filesystem::path& folder) {
+  const std::filesystem::path path = folder / "model.bin";
+  require<ConfigError>(std::filesystem::exists(path), path.string(),
+                       ": there is no model; train one with `blindfl train`, or set private.run.folder to the folder "
+                       "of a finished run");
+  ModelFacts facts;
+  read_checked(path, model_label(), [&](ByteSource& in, std::uint32_t version) {
+    reading_state([&] {
+      facts = read_facts(in, version);
+      skip_rest(in);
+    });
+  });
+  return facts;
+}
+
+protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model) {
+  std::optional<protocol::MaskKey> masks;
+  read_checked(folder / "model.bin", model_label(), [&](ByteSource& in, std::uint32_t version) {
+    reading_state([&] {
+      (void)read_facts(in, version);
+      masks.emplace(protocol::MaskKey::load(in));
+      if (version > 1) model.labels = read_scaling(in);
+      nn::load_state(*model.module, in);
+    });
+  });
+  return std::move(*masks);
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,201 @@
+#include "blindfl/app/torch/training_report.h"
+
+#include <algorithm>
+#include <iomanip>
+#include <map>
+#include <ostream>
+
+#include "blindfl/app/plan/estimate.h"
+#include "blindfl/app/plan/open_top.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
+#include "blindfl/protocol/plan/plan_words.h"
+
+namespace blindfl::app {
+
+namespace {
+
+using Unit = run::CostComparison::Unit;
+
+std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
+  std::map<net::Step, net::StepTotals> totals;
+  for (const auto& [step, traffic] : channel.sent()) totals[step].sent = traffic;
+  for (const auto& [step, traffic] : channel.received()) totals[step].received = traffic;
+  std::vector<net::StepTotals> all;
+  all.reserve(totals.size());
+  for (auto& [step, total] : totals) all.push_back({step, total.sent, total.received});
+  return all;
+}
+
+JobEstimate expected_of(const TrainingFacts& facts) {
+  const bool is_b = facts.party == Party::kB;
+  const PartyShape& a = is_b ? facts.theirs : facts.mine;
+  const PartyShape& b = is_b ? facts.mine : facts.theirs;
+  return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
+}
+
+/// How many times as long as planned the run was; 1 at least.
+double prolonged(const TrainingFacts& facts, const JobEstimate& expected) {
+  return facts.epochs <= expected.epochs ? 1 : static_cast<double>(facts.epochs) / static_cast<double>(expected.epochs);
+}
+
+std::string epochs_text(const TrainingFacts& facts, const JobEstimate& expected) {
+  if (facts.epochs == 0 || facts.epochs == expected.epochs) return count_text(expected.epochs);
+  return count_text(facts.epochs) + ", planned for " + count_text(expected.epochs);
+}
+
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected,
+                                      const run::RowCounts& rows) {
+  const job::Shared& shared = facts.job.shared;
+  std::vector<run::ReportFact> all = {
+      {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
+      {"this party's features", words_of(facts.mine)},
+      {"the peer's features", words_of(facts.theirs)},
+      {"rows", rows_text(rows)},
+      {"batch size", count_text(shared.training.batch)},
+      {"epochs", epochs_text(facts, expected)},
+      {"learning rate", job::number_text(shared.training.learning_rate)},
+      {"momentum", job::number_text(momentum_of(shared, facts.mine, facts.theirs))},
+      {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
+  };
+  all.push_back({"security", security_text(expected.schemes)});
+  // Masks are those that were planned; a run that was made longer opened more values under them.
+  all.push_back(
+      {"hiding of masks and noise", protocol::hiding_in_words(expected.exposure * prolonged(facts, expected))});
+  return all;
+}
+
+/// On the line that the job names, as the planner counts.
+std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
+  const protocol::Link link = job_link(facts.job.shared.scheme);
+  std::vector<run::PlanFact> plan;
+  plan.reserve(facts.model.plan.size());
+  for (const protocol::PlanRow& row : facts.model.plan) {
+    plan.push_back({.layer = row.layer,
+                    .features = part_in_words(row),
+                    .way = way_in_words(row),
+                    .seconds = row.step.seconds(link),
+                    .bytes = static_cast<double>(row.step.bytes()),
+                    .chosen = row.chosen,
+                    .refused = row.refused});
+  }
+  return plan;
+}
+
+/// For the steps that this process took, on the line that the job names.
+std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobEstimate& expected) {
+  if (facts.steps == 0) return {};
+  const bool is_b = facts.party == Party::kB;
+  const auto steps = static_cast<double>(facts.steps);
+  const auto& step = expected.per_step;
+  const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
+  const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
+  return {{"training", step.seconds(expected.link) * steps, facts.training_seconds, Unit::kSeconds},
+          {"a step", step.seconds(expected.link), facts.training_seconds / steps, Unit::kSeconds},
+          {"sent in a step", sent, static_cast<double>(facts.bytes_sent) / steps, Unit::kBytes},
+          {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
+}
+
+std::string amount_text(double value, Unit unit) {
+  return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
+}
+
+run::Matching matching_of(job::AlignmentMode mode) {
+  switch (mode) {
+    case job::AlignmentMode::kAligned:
+      return run::Matching::kAgreed;
+    case job::AlignmentMode::kIntersection:
+      return run::Matching::kBoth;
+    case job::AlignmentMode::kOnlyB:
+      return run::Matching::kOnlyB;
+    case job::AlignmentMode::kUnion:
+      return run::Matching::kUnion;
+  }
+  fail<InvalidArgument>("there is no such alignment");
+}
+
+std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
+  // Words between steps are waited for outside the layers; they are few.
+  const double products = std::max(0.0, facts.in_protocol - facts.waiting - facts.sending);
+  return {{"reading, meeting, aligning", facts.setup_seconds},
+          {"training: private products", products},
+          {"training: top layers, optimizer, batches, logs", std::max(0.0, facts.training_seconds - facts.in_protocol)},
+          {"training: waiting for the peer", facts.waiting},
+          {"training: handing over to the link", facts.sending}};
+}
+
+}  // namespace
+
+run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
+                               const net::Channel& channel) {
+  run::RunReport report;
+  report.summary = summary;
+  report.model_name = name_of_model(facts.job.shared.model.kind);
+  const JobEstimate expected = expected_of(facts);
+  report.facts = facts_of(facts, expected, summary.rows);
+  report.plan = plan_of(facts);
+  report.traffic = traffic_of(channel);
+  report.phases = phases_of(facts);
+  report.costs = costs_of(facts, expected);
+  const bool is_b = facts.party == Party::kB;
+  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
+  report.model.openings = summary.epochs > 0 ? summary.epochs : expected.epochs;
+  report.model.encrypted_update = facts.model.encrypted_update;
+  report.model.encrypted_update_b = facts.model.encrypted_update_b;
+  report.model.short_keys = has_short_keys(expected.schemes);
+  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
+  report.model.weight_seed = seeded_party(facts.job.own);
+  return report;
+}
+
+std::string rows_text(const run::RowCounts& rows) {
+  std::string text = std::to_string(rows.training) + " trained on";
+  if (rows.validation > 0) text += ", " + std::to_string(rows.validation) + " for validation";
+  if (rows.test > 0) text += ", " + std::to_string(rows.test) + " for the test";
+  return text;
+}
+
+std::string baseline_text(const run::RunSummary& summary) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4);
+  for (const run::Measure& alone : summary.baseline) {
+    const auto federated = std::ranges::find(summary.results, alone.name, &run::Measure::name);
+    if (federated == summary.results.end()) continue;
+    text << "B alone: " << alone.name << " " << alone.value << ", federated " << federated->value << "\n";
+  }
+  return text.str();
+}
+
+std::string name_of_model(job::ModelKind kind) {
+  switch (kind) {
+    case job::ModelKind::kLr:
+      return "Logistic regression";
+    case job::ModelKind::kMlr:
+      return "Multinomial regression";
+    case job::ModelKind::kLinear:
+      return "Linear regression";
+    case job::ModelKind::kPoisson:
+      return "Poisson regression";
+    case job::ModelKind::kMlp:
+      return "Multi-layer perceptron";
+    case job::ModelKind::kWdl:
+      return "Wide and deep";
+    case job::ModelKind::kDlrm:
+      return "DLRM";
+  }
+  fail<InvalidArgument>("there is no such model");
+}
+
+void print_costs(const run::RunReport& report, std::ostream& out) {
+  for (const run::PhaseTime& phase : report.phases) {
+    out << std::left << std::setw(50) << phase.name << seconds_text(phase.seconds) << "\n";
+  }
+  for (const run::CostComparison& cost : report.costs) {
+    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(12)
+        << amount_text(cost.predicted, cost.unit) << "  measured " << amount_text(cost.measured, cost.unit) << "\n";
+  }
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <iosfwd>
+#include <string>
+#include <vector>
+
+#include "blindfl/app/job/job.h"
+#include "blindfl/app/plan/party_shape.h"
+#include "blindfl/app/torch/job_model.h"
+#include "blindfl/net/timed_channel.h"
+#include "blindfl/run/report.h"
+
+namespace blindfl::app {
+
+/// What a training run was and what it took.
+struct TrainingFacts {
+  const job::Job& job;
+  Party party{};
+  const PartyShape& mine;
+  const PartyShape& theirs;
+  std::size_t rows = 0;
+  const JobModel& model;
+  std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
+  std::uint64_t steps = 0;  ///< that this process took
+  double setup_seconds = 0;
+  double training_seconds = 0;
+  double waiting = 0;  ///< while training, for the peer and the line
+  double sending = 0;
+  double in_protocol = 0;        ///< while training, in layers and openings: waiting and sending included
+  std::uint64_t bytes_sent = 0;  ///< while training
+  std::uint64_t bytes_received = 0;
+};
+
+/// Everything but curves.
+[[nodiscard]] run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
+                                             const net::Channel& channel);
+
+/// "540 trained on, 60 for the test".
+[[nodiscard]] std::string rows_text(const run::RowCounts& rows);
+
+/// "B alone: auc 0.7210, federated 0.8034", a line for each measure that both have; nothing without a baseline.
+[[nodiscard]] std::string baseline_text(const run::RunSummary& summary);
+
+/// What was predicted beside what was measured, some lines.
+void print_costs(const run::RunReport& report, std::ostream& out);
+
+/// "Logistic regression": for titles.
+[[nodiscard]] std::string name_of_model(job::ModelKind kind);
+
+}  // namespace blindfl::app

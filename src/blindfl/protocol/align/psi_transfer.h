@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "blindfl/protocol/align/psi_points.h"
+#include "blindfl/protocol/session/session.h"
+
+namespace blindfl::protocol {
+
+/// How far an alignment is at this party: points computed, of all that it will compute.
+struct AlignmentProgress {
+  std::uint64_t done = 0;
+  std::uint64_t total = 0;
+};
+
+/// Called on the aligning thread after each message's worth of points.
+using AlignmentObserver = std::function<void(const AlignmentProgress&)>;
+
+/// Points that this party computes, piece by piece.
+struct ComputedPoints {
+  enum class Use { kSend, kKeep };
+  std::uint64_t count = 0;
+  std::function<Points(std::uint64_t begin, std::uint64_t end)> compute;
+  Use use = Use::kSend;
+};
+
+/// Lists of points in messages of bounded size, which both parties compute, send and receive in step: neither waits
+/// for the whole of the other's list, and no size that a peer announced makes anyone allocate.
+class PointTransfer {
+ public:
+  /// `session` must outlive this.
+  PointTransfer(Session& session, std::size_t per_message, AlignmentObserver observer)
+      : session_(session), per_message_(per_message), observer_(std::move(observer)) {}
+
+  /// This party will compute so many points more.
+  void expect(std::uint64_t points) { progress_.total += points; }
+  /// So many of those that were expected need not be computed.
+  void skip(std::uint64_t points);
+
+  /// Computes `mine`, sends them unless they are to be kept, and returns the `theirs` points that the peer sends as
+  /// `step`.
+  /// Cost: 32 bytes for each point. Throws ProtocolError if what arrives is not points, all different.
+  Points exchange(net::Step step, const ComputedPoints& mine, std::uint64_t theirs);
+
+ private:
+  [[nodiscard]] net::Message message(net::Step step, std::uint64_t begin, std::uint64_t count) const;
+  [[nodiscard]] std::uint64_t end_of_piece(std::uint64_t begin, std::uint64_t count) const;
+  [[nodiscard]] Points compute(const ComputedPoints& mine, std::uint64_t begin);
+  void receive(net::Step step, std::uint64_t begin, std::uint64_t count, Points& points);
+
+  Session& session_;
+  std::uint64_t per_message_;
+  AlignmentObserver observer_;
+  AlignmentProgress progress_;
+};
+
+}  // namespace blindfl::protocol

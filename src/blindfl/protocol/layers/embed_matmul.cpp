@@ -1,0 +1,347 @@
+#include "blindfl/protocol/layers/embed_matmul.h"
+
+#include <functional>
+#include <numbers>
+#include <utility>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/saved_state.h"
+#include "blindfl/share/products.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+// Both parties then compare the names of the schemes in use, whoever left the choice to the session.
+EmbedMatMulSpec with_scheme_names(const Session& session, EmbedMatMulSpec spec) {
+  spec.scheme = session.scheme(spec.scheme).name();
+  for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
+    for (EmbedField& field : *fields) field.scheme = session.scheme(field.scheme).name();
+  }
+  return spec;
+}
+
+}  // namespace
+
+EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
+    : session_(session),
+      params_(std::make_shared<const EmbedMatMulParams>(with_scheme_names(session, spec))),
+      layer_(session.new_layer()),
+      scheme_(session.scheme(spec.scheme)),
+      limbs_(params_->choose_limbs(scheme_)) {
+  for (const Product product : {Product::kEmbedding, Product::kWeightGradient, Product::kEmbeddingDerivative}) {
+    (void)plan(product, spec.batch);
+  }
+  SeededRandom random = session.weight_random(layer_);
+  draw_weight(random);
+  for (const Party party : {Party::kA, Party::kB}) {
+    for (std::size_t i = 0; i < params_->fields(party).size(); ++i) {
+      tables_.push_back(std::make_unique<EmbeddingTable>(session, params_, party, i, random));
+    }
+  }
+  session.agree("layer '" + spec.name + "'", params_->agreement());
+  if (&scheme_ == &session_.scheme()) take_keys();
+  // Here and not with the first pass: an optimizer wants to know how the tables learn.
+  for (const auto& table : tables_) {
+    if (table->field().update == Update::kEncrypted) table->take_keys();
+  }
+}
+
+void EmbedMatMul::draw_weight(SeededRandom& random) {
+  const EmbedMatMulSpec& spec = params_->spec();
+  weight_ = std::make_shared<Weight>();
+  weight_->name = spec.name + ".weight";
+  weight_->piece = draw_piece(params_->inputs(), spec.out, params_->initial_deviation() / std::numbers::sqrt2,
+                              spec.weight_scale, spec.largest_weight, random);
+  weight_->shared_gradient = true;
+  weight_->gradient_scale = spec.gradient_scale;
+  weight_->gradient_bits = params_->weight_gradient_bits();
+  weight_->largest = spec.largest_weight;
+  weight_->batch = spec.batch;
+}
+
+const he::Plan& EmbedMatMul::plan(Product product, std::size_t rows) {
+  auto& plan = plans_[product][rows];
+  if (plan) return *plan;
+  switch (product) {
+    case Product::kEmbedding:
+      plan = scheme_.plan(params_->embedding(limbs_, rows));
+      break;
+    case Product::kWeightGradient:
+      plan = scheme_.plan(params_->weight_gradient(rows));
+      break;
+    case Product::kEmbeddingDerivative:
+      plan = scheme_.plan(params_->embedding_derivative(rows));
+      break;
+  }
+  return *plan;
+}
+
+ProductSteps EmbedMatMul::steps(Product product) const {
+  switch (product) {
+    case Product::kEmbedding:
+      return {net::Step::kWeightOperand, net::Step::kEmbeddingProduct, layer_};
+    case Product::kWeightGradient:
+      return {net::Step::kEmbeddingOperand, net::Step::kWeightGradient, layer_};
+    case Product::kEmbeddingDerivative:
+      return {net::Step::kBackwardOperand, net::Step::kEmbeddingDerivative, layer_};
+  }
+  fail<InvalidArgument>("layer '", params_->spec().name, "': there is no such product");
+}
+
+void EmbedMatMul::take_keys() {
+  if (keys_ != nullptr) return;
+  keys_ = &session_.keys(scheme_.name());
+  const std::size_t rows = params_->spec().batch;
+  keys_->peer->expect(plan(Product::kEmbedding, rows));
+  if (session_.party() == Party::kA) return;
+  keys_->peer->expect(plan(Product::kWeightGradient, rows));
+  keys_->peer->expect(plan(Product::kEmbeddingDerivative, rows));
+}
+
+void EmbedMatMul::begin_pass() {
+  session_.settle();
+  take_keys();
+  for (const auto& table : tables_) table->take_keys();
+}
+
+void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const {
+  const std::vector<EmbedField>& fields = params_->fields(session_.party());
+  require<InvalidArgument>(categories.size() == fields.size(), "layer '", params_->spec().name, "' takes ",
+                           fields.size(), " fields of this party, the batch has ", categories.size());
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    const CategoryField& field = fields[i].field;
+    const IntMatrix& x = categories[i];
+    require<InvalidArgument>(x.cols() == field.categories && x.scale() == field.scale() && x.bound() <= field.bound(),
+                             "layer '", params_->spec().name, "': field '", field.name, "' has a table of ",
+                             field.categories, " rows, the batch's has ", x.cols(), " or is encoded otherwise");
+    require<InvalidArgument>(x.rows() == rows, "layer '", params_->spec().name, "': field '", field.name, "' has ",
+                             x.rows(), " rows in a batch of ", rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      std::size_t entries = 0;
+      x.for_each_in_row(r, [&](std::size_t, std::int64_t) { ++entries; });
+      require<InvalidArgument>(entries <= field.most, "layer '", params_->spec().name, "': field '", field.name,
+                               "', row ", r, " of the batch has ", entries, " categories, and ", field.most,
+                               " were declared as the most");
+    }
+  }
+}
+
+// Step 0 of the forward pass: shares of tables and weights travel once per change, not once per use.
+void EmbedMatMul::refresh_operands(std::size_t rows) {
+  const he::Plan& weights = plan(Product::kEmbedding, rows);
+  const bool send_weights = sent_.stale(weights, weight_->version);
+  std::uint64_t bytes = send_weights ? weights.operand_bytes() : 0;
+  for (const auto& table : tables_) bytes += table->mine() ? 0 : table->operand_bytes(rows);
+  session_.exchange(
+      bytes,
+      [&] {
+        for (const auto& table : tables_) {
+          if (!table->mine()) table->send_operand(rows);
+        }
+        if (!send_weights) return;
+        sent_.send(session_, *keys_, weights, steps(Product::kEmbedding), weight_->version,
+                   stack_rows(limbs_, weight_->piece));
+      },
+      [&] {
+        for (const auto& table : tables_) {
+          if (table->mine()) table->receive_operand(rows);
+        }
+        if (!received_.stale(weights, weight_->version)) return;
+        received_.receive(session_, *keys_, weights, steps(Product::kEmbedding), weight_->version);
+      });
+}
+
+// This party's share of E: all tables at once, those of its own fields and those of the peer's.
+ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::size_t rows) {
+  ShareMatrix shares(rows, params_->inputs(), EmbedMatMulParams::kShareScale);
+  std::uint64_t bytes = 0;
+  for (const auto& table : tables_) bytes += table->mine() ? table->lookup_bytes(rows) : 0;
+  session_.exchange(
+      bytes,
+      [&] {
+        std::size_t own = 0;
+        for (const auto& table : tables_) {
+          if (table->mine()) place_columns(shares, table->first_column(), table->send_lookup(categories[own++]));
+        }
+      },
+      [&] {
+        for (const auto& table : tables_) {
+          if (!table->mine()) place_columns(shares, table->first_column(), table->receive_lookup(rows));
+        }
+      });
+  // Rounding makes the shares short enough to multiply with. Alone, each is still as good as random.
+  return rescale(shares, params_->spec().embedding_scale);
+}
+
+// This party's share of E W from its share of either.
+ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
+  const he::Plan& product = plan(Product::kEmbedding, embeddings.rows());
+  const IntMatrix left = split_columns(limbs_, embeddings);
+  ShareMatrix share;
+  ShareMatrix opened;
+  session_.exchange(
+      product.reply_bytes(),
+      [&] {
+        share = send_product(session_, *keys_, product, steps(Product::kEmbedding), left, received_.get(product));
+      },
+      [&] { opened = receive_product(session_, *keys_, product, steps(Product::kEmbedding)); });
+  share += opened;
+  return std::move(share += multiply(left, stack_rows(limbs_, weight_->piece), session_.pool()));
+}
+
+EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows) {
+  const Stopwatch::Lap lap(session_.protocol_time());
+  check_categories(categories, rows);
+  std::uint64_t version = weight_->version;
+  for (const auto& table : tables_) version += table->version();
+  session_.check_scoring(layer_, params_->spec().name, version);
+  begin_pass();
+  refresh_operands(rows);
+  ShareMatrix embeddings = look_up(categories, rows);
+  ShareMatrix share = multiply_pieces(embeddings);
+  return {{std::move(share), params_->output_bits()}, {categories, std::move(embeddings)}};
+}
+
+// Local step: to the gradients' scale; and what a short batch summed over fewer rows, as if it had all of them.
+ShareMatrix EmbedMatMul::finished(const ShareMatrix& raw, const Derivative& derivative) const {
+  const EmbedMatMulSpec& spec = params_->spec();
+  ShareMatrix gradient = rescale(raw, spec.gradient_scale);
+  if (derivative.real_rows == spec.batch) return gradient;
+  const double missing = static_cast<double>(spec.batch) / static_cast<double>(derivative.real_rows);
+  return multiply_public(gradient, PublicFactor(missing), spec.gradient_scale);
+}
+
+EmbedMatMul::Shares EmbedMatMul::backward_at_a(const EmbedPass& pass) {
+  const std::size_t rows = pass.embeddings.rows();
+  const he::Plan& gradient = plan(Product::kWeightGradient, rows);
+  const he::Plan& derivative = plan(Product::kEmbeddingDerivative, rows);
+  send_operand(session_, *keys_, gradient, steps(Product::kWeightGradient), pass.embeddings);
+  if (sent_transposed_.stale(derivative, weight_->version)) {
+    sent_transposed_.send(session_, *keys_, derivative, steps(Product::kEmbeddingDerivative), weight_->version,
+                          transpose(weight_->piece));
+  }
+  Shares shares;
+  shares.weight = receive_product(session_, *keys_, gradient, steps(Product::kWeightGradient));
+  shares.embeddings = receive_product(session_, *keys_, derivative, steps(Product::kEmbeddingDerivative));
+  return shares;
+}
+
+EmbedMatMul::Shares EmbedMatMul::backward_at_b(const EmbedPass& pass, const Derivative& derivative) {
+  require<InvalidArgument>(derivative.values.has_value(), "layer '", params_->spec().name, "': B has no derivative");
+  const IntMatrix& dz = *derivative.values;
+  const he::Plan& gradient = plan(Product::kWeightGradient, dz.rows());
+  const he::Plan& embeddings = plan(Product::kEmbeddingDerivative, dz.rows());
+  // Both operands before the first reply: A sends them one after the other without reading.
+  const auto pieces = receive_operand(session_, *keys_, gradient, steps(Product::kWeightGradient));
+  if (received_transposed_.stale(embeddings, weight_->version)) {
+    received_transposed_.receive(session_, *keys_, embeddings, steps(Product::kEmbeddingDerivative), weight_->version);
+  }
+  Shares shares;
+  shares.weight = send_product(session_, *keys_, gradient, steps(Product::kWeightGradient), dz.transpose(), *pieces);
+  shares.embeddings = send_product(session_, *keys_, embeddings, steps(Product::kEmbeddingDerivative), dz,
+                                   received_transposed_.get(embeddings));
+  // While A opens them, B adds what needs no message.
+  shares.weight += multiply_transposed(dz, pass.embeddings, session_.pool());
+  shares.embeddings += multiply(dz, transpose(weight_->piece), session_.pool());
+  return shares;
+}
+
+void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& derivative, EmbedGradients& gradients) {
+  const std::size_t rows = derivative.rows();
+  gradients.tables.resize(tables_.size());
+  std::vector<ShareMatrix> parts;
+  std::vector<const IntMatrix*> categories(tables_.size());
+  std::uint64_t operand_bytes = 0;
+  std::uint64_t reply_bytes = 0;
+  std::size_t own = 0;
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    EmbeddingTable& table = *tables_[t];
+    parts.push_back(select_columns(derivative, table.first_column(), params_->spec().dimension));
+    if (table.mine()) categories[t] = &pass.categories[own++];
+    operand_bytes += table.mine() ? 0 : table.derivative_bytes(rows);
+    reply_bytes += table.mine() ? table.gradient_bytes(rows) : 0;
+  }
+  // Calls one of the two for each table, in the order that both parties have.
+  const auto for_tables = [&](bool mine, const std::function<void(EmbeddingTable&, std::size_t)>& f) {
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      if (tables_[t]->mine() == mine) f(*tables_[t], t);
+    }
+  };
+  session_.exchange(
+      operand_bytes,
+      [&] { for_tables(false, [&](EmbeddingTable& table, std::size_t t) { table.send_derivative(parts[t]); }); },
+      [&] {
+        for_tables(true,
+                   [&](EmbeddingTable& table, std::size_t t) { table.receive_derivative(*categories[t], parts[t]); });
+      });
+  session_.exchange(
+      reply_bytes,
+      [&] {
+        for_tables(true, [&](EmbeddingTable& table, std::size_t t) {
+          gradients.tables[t] = table.send_gradient(*categories[t], parts[t]);
+        });
+      },
+      [&] {
+        for_tables(false,
+                   [&](EmbeddingTable& table, std::size_t t) { gradients.tables[t] = table.receive_gradient(rows); });
+      });
+}
+
+EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& derivative) {
+  const Stopwatch::Lap lap(session_.protocol_time());
+  session_.check_training(params_->spec().name);
+  const std::size_t rows = pass.embeddings.rows();
+  require<InvalidArgument>(derivative.rows == rows && derivative.real_rows > 0 && derivative.real_rows <= rows,
+                           "layer '", params_->spec().name, "': a derivative of ", derivative.real_rows, " of ",
+                           derivative.rows, " rows does not fit a batch of ", rows);
+  begin_pass();
+  const Shares raw = session_.party() == Party::kA ? backward_at_a(pass) : backward_at_b(pass, derivative);
+  EmbedGradients gradients;
+  gradients.weight = finished(transpose(raw.weight), derivative);
+  table_gradients(pass, finished(raw.embeddings, derivative), gradients);
+  return gradients;
+}
+
+Settings EmbedMatMul::state_settings() const {
+  Settings settings;
+  settings.add("state", "Embed-MatMul").add("party", name_of(session_.party()));
+  settings.add(params_->agreement());
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->add_state_settings("table " + std::to_string(t), settings);
+  }
+  return settings;
+}
+
+StateOrigin::Clock EmbedMatMul::clock() const {
+  StateOrigin::Clock clock{weight_->version};
+  clock.reserve(1 + tables_.size());
+  for (const auto& table : tables_) clock.push_back(table->changes());
+  return clock;
+}
+
+void EmbedMatMul::save(ByteSink& out) const {
+  write_state_header(out, state_settings());
+  origin_.save(out, session_, clock());
+  write_weight(out, *weight_);
+  for (const auto& table : tables_) table->save(out);
+}
+
+void EmbedMatMul::load(ByteSource& in) {
+  const std::string what = "layer '" + params_->spec().name + "'";
+  reading_state([&] {
+    read_state_header(in, what, state_settings());
+    const Bytes origin = StateOrigin::read(in);
+    SavedWeight weight = read_weight(in, *weight_);
+    for (const auto& table : tables_) table->load(in);
+    weight_->version = weight.version;
+    weight_->piece = std::move(weight.piece);
+    sent_ = {};
+    received_ = {};
+    sent_transposed_ = {};
+    received_transposed_ = {};
+    origin_.loaded(session_, what, origin, clock());
+  });
+}
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,23 @@
+#pragma once
+
+#include "blindfl/protocol/layers/embed_params.h"
+#include "blindfl/protocol/plan/step_cost.h"
+
+// What an Embed-MatMul layer will cost, before it is made: part by part, because each field's table has a scheme and an
+// update of its own. Every part is sent anew with every step, so nothing comes once.
+
+namespace blindfl::protocol {
+
+/// What a field of `party` costs under `scheme`, with the update that it has: lookups and updates of its table. Its
+/// messages travel with those of all other fields and of the weights, whose round trips `cost_of_weights` counts. Rows
+/// are taken to have as many categories as they may have.
+/// Throws InvalidArgument, with the reason, if the scheme cannot do it.
+[[nodiscard]] LayerCost cost_of_field(const EmbedMatMulParams& params, Party party, const EmbedField& field,
+                                      const he::Scheme& scheme);
+
+/// What the products with the weights cost under `scheme`: of both shares of the embeddings with both of the weights,
+/// the weights' gradient and the embeddings' derivative. The layer's round trips are in it.
+/// Throws InvalidArgument, with the reason, if the scheme cannot do it.
+[[nodiscard]] LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& scheme);
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,189 @@
+#include "blindfl/protocol/plan/embed_planner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/plan/embed_plan_words.h"
+#include "blindfl/protocol/plan/plan_words.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+using Schemes = std::vector<const he::Scheme*>;
+
+/// The same choice for every table, but where there is one for this field.
+TableChoices choices_for(const EmbedChoices& choices, Party party, std::size_t field) {
+  const auto& by_field = party == Party::kA ? choices.fields_a : choices.fields_b;
+  TableChoices result = choices.tables;
+  const auto found = by_field.find(field);
+  if (found == by_field.end()) return result;
+  if (found->second.scheme) result.scheme = found->second.scheme;
+  if (found->second.update) result.update = found->second.update;
+  return result;
+}
+
+void check_choices(const EmbedMatMulParams& params, const EmbedChoices& choices) {
+  for (const Party party : {Party::kA, Party::kB}) {
+    const auto& by_field = party == Party::kA ? choices.fields_a : choices.fields_b;
+    if (by_field.empty()) continue;
+    const std::size_t last = by_field.rbegin()->first;
+    require<ConfigError>(last < params.fields(party).size(), "layer '", params.spec().name, "': there is a choice for ",
+                         whose(party), " field ", last, ", and there are ", params.fields(party).size(),
+                         ", which count from 0");
+  }
+}
+
+/// Fills in what an option costs, or why it is not possible.
+template <class Cost>
+EmbedOption evaluate(const EmbedMatMulParams& params, const EmbedChoices& choices, const he::Scheme& scheme,
+                     Update update, const Cost& cost) {
+  EmbedOption option;
+  option.scheme = scheme.name();
+  option.update = update;
+  const std::string& layer = params.spec().name;
+  try {
+    option += cost();
+    option.refused = memory_refusal(layer, option, choices.most_memory);
+  } catch (const InvalidArgument& error) {
+    option.refused = error.what();
+    // A scheme does not know for which layer it is asked.
+    if (!option.refused.starts_with("layer '")) option.refused = "layer '" + layer + "': " + option.refused;
+  }
+  return option;
+}
+
+EmbedPart evaluate_weights(const EmbedMatMulParams& params, const EmbedChoices& choices, const Schemes& schemes) {
+  EmbedPart part;
+  part.asked = choices.scheme.has_value();
+  for (const he::Scheme* scheme : open_schemes(params.spec().name, choices.scheme, schemes)) {
+    part.options.push_back(
+        evaluate(params, choices, *scheme, Update::kExchanged, [&] { return cost_of_weights(params, *scheme); }));
+  }
+  return part;
+}
+
+EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size_t index, const EmbedChoices& choices,
+                         const Schemes& schemes) {
+  const TableChoices own = choices_for(choices, party, index);
+  EmbedPart part;
+  part.field = {party, index};
+  part.asked = own.scheme || own.update;
+  EmbedField field = params.fields(party)[index];
+  for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
+    for (const Update update : open_updates(own.update, *scheme)) {
+      field.update = update;
+      part.options.push_back(
+          evaluate(params, choices, *scheme, update, [&] { return cost_of_field(params, party, field, *scheme); }));
+    }
+  }
+  return part;
+}
+
+/// The weights, A's fields, B's fields.
+std::vector<EmbedPart> evaluate_all(const EmbedMatMulParams& params, const EmbedChoices& choices,
+                                    const Schemes& schemes) {
+  std::vector<EmbedPart> parts{evaluate_weights(params, choices, schemes)};
+  for (const Party party : {Party::kA, Party::kB}) {
+    for (std::size_t i = 0; i < params.fields(party).size(); ++i) {
+      parts.push_back(evaluate_field(params, party, i, choices, schemes));
+    }
+  }
+  return parts;
+}
+
+/// Takes the cheapest option of each part, as long as there is memory.
+class Chooser {
+ public:
+  Chooser(const EmbedMatMulSpec& spec, const Link& link, std::uint64_t most_memory)
+      : layer_(spec.name), link_(link), steps_(counted_steps(spec.sgd)), most_memory_(most_memory) {}
+
+  void choose(std::vector<EmbedPart>& parts) const {
+    std::vector<EmbedPart> impossible;
+    for (EmbedPart& part : parts) {
+      if (!choose(part)) impossible.push_back(part);
+    }
+    if (!impossible.empty()) fail_parts(impossible);
+    for (bool more = true; more;) more = make_room(parts, Party::kA) || make_room(parts, Party::kB);
+  }
+
+ private:
+  bool choose(EmbedPart& part) const {
+    const EmbedOption* best = cheapest(part.options, link_, steps_);
+    if (best == nullptr) return false;
+    part.chosen = static_cast<std::size_t>(best - part.options.data());
+    return true;
+  }
+
+  [[noreturn]] static void fail_parts(const std::vector<EmbedPart>& impossible) {
+    std::vector<std::string> reasons;
+    for (const EmbedPart& part : impossible) add_reasons(reasons, part.options);
+    fail_plan(", for " + parts_in_words(impossible), reasons);
+  }
+
+  /// A part without the options that take as much memory as what was chosen, or more.
+  [[nodiscard]] static EmbedPart smaller(EmbedPart part, Party party, const std::string& reason) {
+    const std::uint64_t memory = part.taken().memory(party);
+    for (EmbedOption& option : part.options) {
+      if (option.refused.empty() && option.memory(party) >= memory) option.refused = reason;
+    }
+    return part;
+  }
+
+  /// Returns false if what was chosen is allowed at a party. Otherwise one part gives way, that which loses the least
+  /// time for the memory.
+  bool make_room(std::vector<EmbedPart>& parts, Party party) const {
+    std::uint64_t memory = 0;
+    for (const EmbedPart& part : parts) memory += part.taken().memory(party);
+    if (memory <= most_memory_) return false;
+    const std::string reason = too_much_memory(layer_, memory, party, most_memory_) + ", all tables together";
+    std::optional<std::pair<std::size_t, EmbedPart>> best;
+    double least = 0;
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      EmbedPart other = smaller(parts[i], party, reason);
+      if (!choose(other)) continue;
+      const double lost = other.taken().seconds(link_, steps_) - parts[i].taken().seconds(link_, steps_);
+      const auto won = static_cast<double>(parts[i].taken().memory(party) - other.taken().memory(party));
+      if (best && lost / won >= least) continue;
+      best.emplace(i, std::move(other));
+      least = lost / won;
+    }
+    if (!best) fail_plan("", {reason});
+    parts[best->first] = std::move(best->second);
+    return true;
+  }
+
+  std::string layer_;
+  Link link_;
+  std::size_t steps_;
+  std::uint64_t most_memory_;
+};
+
+}  // namespace
+
+EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices, const Schemes& schemes,
+                     const Link& link) {
+  check_plan_facts(schemes, link);
+  const EmbedMatMulParams params(wanted);
+  check_choices(params, choices);
+  std::vector<EmbedPart> parts = evaluate_all(params, choices, schemes);
+  Chooser(wanted, link, choices.most_memory).choose(parts);
+
+  EmbedPlan plan{wanted, std::move(parts), {}, {}};
+  plan.rows = rows_of(params, plan.considered);
+  for (const EmbedPart& part : plan.considered) {
+    const EmbedOption& taken = part.taken();
+    plan.cost += taken;
+    if (!part.field) {
+      plan.spec.scheme = taken.scheme;
+      continue;
+    }
+    auto& fields = part.field->party == Party::kA ? plan.spec.fields_a : plan.spec.fields_b;
+    fields[part.field->index].scheme = taken.scheme;
+    fields[part.field->index].update = taken.update;
+  }
+  return plan;
+}
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,15 @@
+#pragma once
+
+#include "blindfl/protocol/layers/matmul_params.h"
+#include "blindfl/protocol/plan/step_cost.h"
+
+// What a MatMul layer will cost, before it is made.
+
+namespace blindfl::protocol {
+
+/// What the features of `party` in a layer cost under `scheme`, with the update that `params` has. Nothing if there are
+/// none. Rows are taken to have all the non-zero features that they may have.
+/// Throws InvalidArgument, with the reason, if the scheme cannot do it.
+[[nodiscard]] LayerCost cost_of(const MatMulParams& params, Party party, const he::Scheme& scheme);
+
+}  // namespace blindfl::protocol

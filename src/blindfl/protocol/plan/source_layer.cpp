@@ -1,0 +1,105 @@
+#include "blindfl/protocol/plan/source_layer.h"
+
+#include <map>
+
+namespace blindfl::protocol {
+
+namespace {
+
+MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
+  MatMulSpec spec;
+  spec.name = options.name;
+  spec.in_a = shape.in_a;
+  spec.in_b = shape.in_b;
+  spec.out = out;
+  spec.batch = shape.batch;
+  spec.features_a = shape.features_a;
+  spec.features_b = shape.features_b;
+  spec.derivative = options.derivative;
+  spec.largest_weight = options.largest_weight;
+  spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
+  spec.initial_deviation = options.initial_deviation;
+  spec.nonzeros_a = shape.nonzeros_a;
+  spec.nonzeros_b = shape.nonzeros_b;
+  spec.update = options.update.value_or(Update::kExchanged);
+  spec.sgd = options.sgd;
+  spec.run = options.run;
+  spec.scheme_a = options.scheme_a;
+  spec.scheme_b = options.scheme_b;
+  return spec;
+}
+
+/// What is said of all tables.
+TableChoices tables_of(const EmbedMatMulOptions& options) {
+  TableChoices tables;
+  if (!options.table_scheme.empty()) tables.scheme = options.table_scheme;
+  tables.update = options.update;
+  return tables;
+}
+
+std::vector<EmbedField> fields_of(const std::vector<CategoryField>& fields, const TableChoices& tables) {
+  std::vector<EmbedField> all;
+  all.reserve(fields.size());
+  for (const CategoryField& field : fields) {
+    all.push_back({field, tables.update.value_or(Update::kExchanged), tables.scheme.value_or("")});
+  }
+  return all;
+}
+
+EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options) {
+  const TableChoices tables = tables_of(options);
+  EmbedMatMulSpec spec;
+  spec.name = options.name;
+  spec.fields_a = fields_of(shape.fields_a, options.tables_a.value_or(tables));
+  spec.fields_b = fields_of(shape.fields_b, options.tables_b.value_or(tables));
+  spec.dimension = shape.dimension;
+  spec.out = out;
+  spec.batch = shape.batch;
+  spec.derivative = options.derivative;
+  spec.largest_weight = options.largest_weight;
+  spec.largest_embedding = options.largest_embedding;
+  spec.output_scale = options.output_scale;
+  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
+  spec.initial_deviation = options.initial_deviation;
+  spec.table_deviation = options.table_deviation;
+  spec.scheme = options.scheme;
+  spec.sgd = options.sgd;
+  spec.run = options.run;
+  return spec;
+}
+
+std::map<std::size_t, TableChoices> for_each_field(std::size_t fields, const std::optional<TableChoices>& tables) {
+  std::map<std::size_t, TableChoices> choices;
+  for (std::size_t i = 0; tables && i < fields; ++i) choices.emplace(i, *tables);
+  return choices;
+}
+
+}  // namespace
+
+LayerPlan plan_source(const FeatureShape& shape, std::size_t out, const MatMulOptions& options,
+                      const std::vector<const he::Scheme*>& schemes) {
+  const MatMulSpec spec = spec_of(shape, out, options);
+  if (!options.automatic) return {spec, {}, {}};
+  PlannerChoices choices;
+  if (!options.scheme_a.empty()) choices.scheme_a = options.scheme_a;
+  if (!options.scheme_b.empty()) choices.scheme_b = options.scheme_b;
+  choices.update = options.update;
+  choices.most_memory = options.most_memory;
+  return plan_layer(spec, choices, schemes, *options.automatic);
+}
+
+EmbedPlan plan_source(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options,
+                      const std::vector<const he::Scheme*>& schemes) {
+  const EmbedMatMulSpec spec = spec_of(shape, out, options);
+  if (!options.automatic) return {spec, {}, {}, {}};
+  EmbedChoices choices;
+  if (!options.scheme.empty()) choices.scheme = options.scheme;
+  choices.tables = tables_of(options);
+  choices.fields_a = for_each_field(shape.fields_a.size(), options.tables_a);
+  choices.fields_b = for_each_field(shape.fields_b.size(), options.tables_b);
+  choices.most_memory = options.most_memory;
+  return plan_embed(spec, choices, schemes, *options.automatic);
+}
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,77 @@
+#include "blindfl/protocol/session/output.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/secret.h"
+#include "blindfl/tensor/int_matrix.h"
+
+namespace blindfl::protocol {
+
+OutputShare operator+(const OutputShare& a, const OutputShare& b) {
+  const int scale = std::max(a.share.scale(), b.share.scale());
+  const auto bits_at = [&](const OutputShare& o) { return o.bits + scale - o.share.scale(); };
+  return {rescale(a.share, scale) + rescale(b.share, scale), std::max(bits_at(a), bits_at(b)) + 1};
+}
+
+void check_output_scale(int output_scale, int product_scale, bool finer_is_asked_for, const std::string& where) {
+  require<InvalidArgument>(output_scale >= 0 && output_scale <= product_scale, where, ": Z cannot be opened at ",
+                           output_scale, " fractional bits, it has ", product_scale);
+  require<InvalidArgument>(output_scale <= kFinestOutputScale || finer_is_asked_for, where, ": Z opened at ",
+                           output_scale, " fractional bits gives A's features away to B by lattice reduction; take ",
+                           kFinestOutputScale,
+                           " at most, or set fine_outputs_reveal_features if A's features are no secret");
+}
+
+OutputShare round_output(const OutputShare& output, int scale) {
+  const int bits_after = output.bits + scale - output.share.scale();
+  require<InvalidArgument>(output.bits <= kMaxRescaleBits && bits_after <= kMaxOpenedBits, "opening an output of ",
+                           output.bits, " bits at scale ", output.share.scale(), " to ", scale,
+                           " fractional bits could overflow; lower the scale or range of features or weights");
+  return {rescale(output.share, scale), std::max(bits_after, 0)};
+}
+
+std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {
+  const Stopwatch::Lap lap(session.protocol_time());
+  session.settle();
+  const auto mine = rounded.share.values();
+  SecretVector<std::uint64_t> low(mine.size());
+  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t), rounded.share.rows(),
+                             rounded.share.cols()};
+  // Z itself is small, so the low half of a share is enough, and the high half need not travel.
+  if (session.party() == Party::kA) {
+    std::ranges::transform(mine, low.begin(), low64);
+    session.channel().send(message, std::as_bytes(std::span(low)));
+    return std::nullopt;
+  }
+  session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(low))); });
+  std::vector<double> z(low.size());
+  std::ranges::transform(low, mine, z.begin(), [](std::uint64_t theirs, UInt128 own) {
+    return static_cast<double>(static_cast<std::int64_t>(theirs + low64(own)));
+  });
+  const double largest = std::ldexp(1.0, rounded.bits) + 1;
+  if (std::ranges::any_of(z, [&](double v) { return std::abs(v) > largest; })) {
+    session.channel().close();
+    fail<ProtocolError>(
+        "an output is larger than it can be: the parties' shares do not belong together, for instance "
+        "because they trained with different options");
+  }
+  for (double& v : z) v = std::ldexp(v, -rounded.share.scale());
+  return z;
+}
+
+Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::size_t cols,
+                             std::span<const double> dz) {
+  require<InvalidArgument>(cols > 0 && dz.size() % cols == 0 && dz.size() / cols <= rows, "a derivative of ", dz.size(),
+                           " values does not make at most ", rows, " rows of ", cols);
+  std::vector<double> padded(dz.begin(), dz.end());
+  padded.resize(rows * cols);
+  return {rows, dz.size() / cols, encode_dense(encoding, rows, cols, padded)};
+}
+
+Derivative absent_derivative(std::size_t rows, std::size_t real_rows) {
+  return {rows, real_rows, std::nullopt};
+}
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "blindfl/protocol/session/session.h"
+
+// Between the source layers and the top model: opening Z to B on the way up, taking dZ from B on the way down. Layers
+// end with shares and start from a Derivative, so that a secret-shared top can take the place of both steps.
+
+namespace blindfl::protocol {
+
+/// This party's share of Z, or of one layer's part of it.
+struct OutputShare {
+  ShareMatrix share;
+  int bits = 0;  ///< of the largest value that the shares may hide
+
+  /// Shares of the sum. The one with the smaller scale is brought to the larger one.
+  friend OutputShare operator+(const OutputShare& a, const OutputShare& b);
+};
+
+/// Z travels modulo 2^64, signed, with room for the rounding: what is opened has at most this many bits.
+constexpr int kMaxOpenedBits = 62;
+
+/// Z is opened at no more fractional bits than this unless a layer's options say what that gives away.
+constexpr int kFinestOutputScale = 20;
+
+/// Throws InvalidArgument, beginning with `where`, if Z cannot be opened at `output_scale` fractional bits: it has only
+/// `product_scale` of them, or it would be opened finer than `kFinestOutputScale` and `finer_is_asked_for` is not set.
+void check_output_scale(int output_scale, int product_scale, bool finer_is_asked_for, const std::string& where);
+
+/// Rounds this party's share to `scale` fractional bits: a local step before opening. More precision would let B work
+/// out A's features from Z.
+/// Throws InvalidArgument if the hidden value could have too many bits to be rounded and opened safely.
+[[nodiscard]] OutputShare round_output(const OutputShare& output, int scale);
+
+/// Opens Z to B. At B: the values of Z, row by row. At A: nothing.
+/// Cost: one message of 8 bytes per value, A to B. Reveals: Z, rounded, to B.
+/// Throws ProtocolError at B if a value is larger than it can be: the parties' shares then do not belong together.
+[[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,
+                                                             const OutputShare& rounded);
+
+/// What a backward pass starts from. Under an open top, B holds dZ and A holds nothing.
+struct Derivative {
+  std::size_t rows = 0;       ///< of the batch, padding included
+  std::size_t real_rows = 0;  ///< rows with data: public, as all shapes
+  std::optional<IntMatrix> values;
+};
+
+/// At B: dZ as bounded integers, row by row, with rows of zeros up to `rows`.
+/// Throws DataError naming row and column if a value is not finite or out of range.
+[[nodiscard]] Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::size_t cols,
+                                           std::span<const double> dz);
+/// At A: nothing but the numbers of rows.
+[[nodiscard]] Derivative absent_derivative(std::size_t rows, std::size_t real_rows);
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,306 @@
+#include "blindfl/protocol/session/session.h"
+
+#include <algorithm>
+#include <array>
+#include <exception>
+#include <future>
+#include <string_view>
+#include <utility>
+
+#include "blindfl/base/digest.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
+#include "blindfl/protocol/session/saved_keys.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+constexpr std::uint32_t kVersion = 1;
+constexpr std::size_t kNonceBytes = 16;
+/// version (4), role (1), nonce (16), digest of the schemes' settings (32)
+constexpr std::size_t kHelloBytes = 4 + 1 + kNonceBytes + kDigestBytes;
+/// Settings in words, filled up with zeros.
+constexpr std::size_t kSettingsBytes = 4096;
+
+using Nonce = std::array<std::byte, kNonceBytes>;
+
+struct Hello {
+  std::uint32_t version = kVersion;
+  Party party{};
+  Nonce nonce{};
+  Bytes digest;
+};
+
+Bytes encode(const Hello& hello) {
+  return write_to_bytes([&](ByteSink& out) {
+    out.write_u32(hello.version);
+    out.write_u8(static_cast<std::uint8_t>(name_of(hello.party).front()));
+    out.write(hello.nonce);
+    out.write(hello.digest);
+  });
+}
+
+Hello decode_hello(const Bytes& bytes) {
+  BufferSource in(bytes);
+  Hello hello;
+  hello.version = in.read_u32();
+  const std::uint8_t party = in.read_u8();
+  require<ProtocolError>(party == 'A' || party == 'B', "the peer's hello names no party");
+  hello.party = party == 'A' ? Party::kA : Party::kB;
+  in.read(hello.nonce);
+  hello.digest.resize(kDigestBytes);
+  in.read(hello.digest);
+  return hello;
+}
+
+}  // namespace
+
+Session::Session(Party party, net::Channel& channel, const std::vector<const he::Scheme*>& schemes,
+                 const SessionOptions& options)
+    : party_(party),
+      channel_(channel),
+      pool_(options.threads),
+      weight_seed_(options.weight_seed),
+      weight_key_(KeyStream::kKeyBytes),
+      exceptions_at_start_(std::uncaught_exceptions()) {
+  random_.fill(weight_key_);
+  try {
+    open(schemes, options);
+  } catch (...) {
+    channel_.close();
+    throw;
+  }
+  // While this party waits for its peer, it prepares what its next replies need and no data tells.
+  channel_.when_idle([this] { return prepare(); });
+}
+
+void Session::open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options) {
+  require<InvalidArgument>(!schemes.empty(), "a session needs at least one scheme");
+  keys_.reserve(schemes.size());
+  for (const he::Scheme* scheme : schemes) {
+    require<InvalidArgument>(scheme != nullptr, "a session's scheme is missing: a null pointer was passed");
+    for (const SchemeKeys& other : keys_) {
+      require<InvalidArgument>(other.scheme.name() != scheme->name(), "a session takes one scheme of each name, and '",
+                               scheme->name(), "' was passed twice: layers choose by name");
+    }
+    keys_.push_back({*scheme, nullptr, nullptr});
+  }
+  unused_keys_.resize(schemes.size());
+  if (options.saved_keys) unused_keys_ = read_keys(*options.saved_keys, schemes);
+  greet(options.scheme_settings_name);
+  exchange_keys(0);
+}
+
+// The default scheme's names are those of a session with one scheme; others carry their index.
+Settings Session::scheme_settings() const {
+  Settings settings;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    std::string index;
+    if (i > 0) index.append(" ").append(std::to_string(i));
+    settings.add("scheme" + index, keys_[i].scheme.name()).add("parameters" + index, keys_[i].scheme.parameters());
+  }
+  return settings;
+}
+
+std::vector<const he::Scheme*> Session::schemes() const {
+  std::vector<const he::Scheme*> schemes;
+  for (const SchemeKeys& keys : keys_) schemes.push_back(&keys.scheme);
+  return schemes;
+}
+
+std::size_t Session::index_of(std::string_view scheme_name) const {
+  if (scheme_name.empty()) return 0;
+  std::string names;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const std::string_view name = keys_[i].scheme.name();
+    if (name == scheme_name) return i;
+    names.append(names.empty() ? "" : ", ").append(name);
+  }
+  fail<ConfigError>("this session has no scheme '", printable(scheme_name), "', only: ", names,
+                    ". Both parties must pass a scheme to the session before a layer can choose it");
+}
+
+const SchemeKeys& Session::keys(std::string_view scheme_name) {
+  const std::size_t index = index_of(scheme_name);
+  if (keys_[index].owner) return keys_[index];
+  settle();
+  try {
+    exchange_keys(index);
+  } catch (...) {
+    channel_.close();
+    throw;
+  }
+  return keys_[index];
+}
+
+void Session::exchange_keys(std::size_t index) {
+  SchemeKeys& keys = keys_[index];
+  const net::Message message{net::Step::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
+  auto owner = unused_keys_[index] ? std::move(unused_keys_[index]) : keys.scheme.generate_keys(random_);
+  Bytes theirs;
+  exchange(
+      message.size, [&] { channel_.send(message, owner->public_key()); }, [&] { theirs = channel_.receive(message); });
+  keys.peer = keys.scheme.multiplier(theirs);
+  keys.owner = std::move(owner);
+}
+
+std::vector<OwnKeys> Session::own_keys() const {
+  std::vector<OwnKeys> all;
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const he::KeyOwner* own = keys_[i].owner ? keys_[i].owner.get() : unused_keys_[i].get();
+    if (own != nullptr && own->can_be_saved()) all.push_back({&keys_[i].scheme, own});
+  }
+  return all;
+}
+
+void Session::save_keys(ByteSink& out) const {
+  write_keys(out, own_keys());
+}
+
+// A piece of work for one scheme at a time, so that none of them starves.
+bool Session::prepare() {
+  for (std::size_t i = 0; i < keys_.size(); ++i) {
+    const SchemeKeys& keys = keys_[next_prepared_++ % keys_.size()];
+    if (keys.peer && keys.peer->prepare()) return true;
+  }
+  return false;
+}
+
+// Each checks what the other says of itself, so a mismatch stops both at once.
+void Session::greet(const std::string& scheme_settings_name) {
+  Hello mine{kVersion, party_, {}, scheme_settings().digest()};
+  random_.fill(mine.nonce);
+  const net::Message message{net::Step::kHello, 0, kHelloBytes};
+  Hello theirs;
+  exchange(
+      message.size, [&] { channel_.send(message, encode(mine)); },
+      [&] { theirs = decode_hello(channel_.receive(message)); });
+
+  require<ConfigError>(theirs.version == kVersion, "the peer speaks version ", theirs.version,
+                       " of the protocol, this side version ", kVersion, ": both must run the same release of BlindFL");
+  require<ConfigError>(theirs.party != party_, "both parties call themselves ", name_of(party_),
+                       ": the one with the labels is B, the other A");
+  require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
+  if (theirs.digest != mine.digest) disagree(scheme_settings_name, next_agreement_, scheme_settings());
+
+  const bool a = party_ == Party::kA;
+  Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());
+  both.insert(both.end(), (a ? theirs : mine).nonce.begin(), (a ? theirs : mine).nonce.end());
+  const Bytes digest = digest_of(both);
+  id_ = to_hex(ByteView(digest).first(kNonceBytes));
+}
+
+// The digests differed, and both parties know it: now the words, so that both can say what it is.
+void Session::disagree(const std::string& what, std::uint32_t number, const Settings& mine) {
+  const net::Message message{net::Step::kSettings, number, kSettingsBytes};
+  const std::string text = mine.text();
+  Bytes block(kSettingsBytes);
+  const auto words = as_bytes(std::string_view(text).substr(0, kSettingsBytes));
+  std::copy(words.begin(), words.end(), block.begin());
+  Bytes theirs;
+  exchange(
+      message.size, [&] { channel_.send(message, block); }, [&] { theirs = channel_.receive(message); });
+  channel_.close();
+  std::string_view their_text(reinterpret_cast<const char*>(theirs.data()), theirs.size());
+  their_text = their_text.substr(0, their_text.find('\0'));
+  const std::string differences = Settings::differences(
+      Settings::parse(std::string_view(text).substr(0, kSettingsBytes)), Settings::parse(their_text));
+  fail<ConfigError>("the parties disagree about ", what, ": ",
+                    differences.empty() ? "the peer's settings have another digest than its words" : differences,
+                    ". Both must configure it alike");
+}
+
+Session::~Session() {
+  channel_.when_idle(nullptr);
+  if (std::uncaught_exceptions() > exceptions_at_start_) channel_.close();
+}
+
+SeededRandom Session::weight_random(std::uint32_t layer) const {
+  // Streams of the two parties differ even under the same seed.
+  const std::uint64_t role = party_ == Party::kA ? 1 : 2;
+  const std::uint64_t purpose = role << 32 | layer;
+  if (weight_seed_) return SeededRandom(*weight_seed_, purpose);
+  return {std::span<const std::byte, KeyStream::kKeyBytes>(weight_key_), purpose};
+}
+
+Random Session::masks(const MaskedProduct& product, const IntMatrix& x) {
+  return mask_key_ ? mask_key_->masks(product, x) : random_.fork();
+}
+
+void Session::repeat_masks(MaskKey key) {
+  if (mask_key_) {
+    fail<InvalidArgument>("masks of this session repeat already, for model '", printable(mask_key_->model()),
+                          "': end that RepeatableScoring first");
+  }
+  mask_key_ = std::move(key);
+}
+
+void Session::check_training(std::string_view layer_name) const {
+  require<InvalidArgument>(!mask_key_, "layer '", layer_name,
+                           "': masks repeat, which is for scoring only. End RepeatableScoring before training");
+}
+
+// Other weights under the same mask: the peer would see the difference of two products.
+void Session::check_scoring(std::uint32_t layer, std::string_view layer_name, std::uint64_t version) {
+  if (!mask_key_) return;
+  const auto [known, first] = scored_versions_.try_emplace({mask_key_->fingerprint(), layer}, version);
+  require<InvalidArgument>(first || known->second == version, "layer '", layer_name,
+                           "': its weights changed since masks were used for model '", printable(mask_key_->model()),
+                           "'. Score with a MaskKey of another model name");
+}
+
+void Session::agree(const std::string& what, const Settings& settings) {
+  Agreement agreement{next_agreement_++, what, Settings().add("what", what).add(settings)};
+  channel_.send({net::Step::kAgreement, agreement.number, kDigestBytes}, agreement.settings.digest());
+  unsettled_.push_back(std::move(agreement));
+}
+
+void Session::settle() {
+  const std::vector<Agreement> all = std::exchange(unsettled_, {});
+  const Agreement* different = nullptr;
+  for (const Agreement& mine : all) {
+    const Bytes theirs = channel_.receive({net::Step::kAgreement, mine.number, kDigestBytes});
+    if (theirs != mine.settings.digest() && different == nullptr) different = &mine;
+  }
+  if (different != nullptr) disagree(different->what, different->number, different->settings);
+}
+
+void Session::exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive) {
+  // Frames, and what an earlier message may have left under way, need room too.
+  constexpr std::uint64_t kRoom = 4096;
+  if (bytes <= channel_.send_capacity() / 2 && channel_.send_capacity() >= kRoom) {
+    send();
+    receive();
+    return;
+  }
+  auto sending = std::async(std::launch::async, send);
+  std::exception_ptr failed;
+  try {
+    receive();
+  } catch (const TransportError&) {
+    // Perhaps only because sending failed and closed the channel: then that is the cause to tell.
+    failed = std::current_exception();
+  }
+  // If receiving fails in another way, the channel is closed and ends the sending thread, which the future waits for.
+  sending.get();
+  if (failed) std::rethrow_exception(failed);
+}
+
+void Session::on_progress(TransferObserver observer) {
+  const std::lock_guard lock(observing_);
+  observer_ = std::move(observer);
+}
+
+std::optional<TransferMeter> Session::meter(std::string_view doing, const net::Message& message) {
+  const std::lock_guard lock(observing_);
+  if (!observer_ || message.size < TransferMeter::kLeastTotal) return std::nullopt;
+  std::string what(doing);
+  what.append(" ").append(net::name_of(message.step)).append(" of layer ").append(std::to_string(message.layer));
+  return TransferMeter(std::move(what), message.size, [this](const TransferProgress& progress) {
+    const std::lock_guard reporting(observing_);
+    if (observer_) observer_(progress);
+  });
+}
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,178 @@
+// A file that is scored again comes in the same order, so that nothing new is opened.
+
+#include "blindfl/app/torch/kept_alignments.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
+#include "blindfl/he/plain/plain_scheme.h"
+#include "protocol/matmul_fixture.h"
+#include "protocol/psi_fixture.h"
+#include "protocol/repeatable_fixture.h"
+#include "testing/scratch_folder.h"
+#include "testing/thrown.h"
+
+namespace blindfl::app {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+/// A party's file to score, and its folder of the model.
+struct ScoringParty {
+  Party party;
+  std::vector<std::string> ids;
+  testing::ScratchFolder folder;
+
+  ScoringParty(Party which, std::vector<std::string> its_ids) : party(which), ids(std::move(its_ids)) {}
+
+  [[nodiscard]] std::string owner() const { return "party " + std::string(name_of(party)) + " of run r"; }
+  [[nodiscard]] MarkedFile file() const {
+    std::string text;
+    for (const std::string& id : ids) text.append(id).append("\n");
+    return MarkedFile::of(folder.write("score.csv", text), ids.size());
+  }
+  [[nodiscard]] KeptAlignments kept(const std::string& model = "r-10") const { return {folder.path(), owner(), model}; }
+  [[nodiscard]] std::size_t count() const {
+    const fs::path inside = folder / "alignments";
+    return fs::is_directory(inside) ? std::distance(fs::directory_iterator(inside), fs::directory_iterator()) : 0;
+  }
+
+  [[nodiscard]] protocol::Alignment align(protocol::Session& session, job::AlignmentMode mode) const {
+    job::Job job;
+    job.shared.alignment.mode = mode;
+    PreparedRows rows;
+    rows.ids = ids;
+    std::ostringstream out;
+    return align_scored(session, job, rows, file(), kept(), out);
+  }
+};
+
+class ScoredAgain : public ::testing::Test {
+ protected:
+  using Alignments = std::pair<protocol::Alignment, protocol::Alignment>;
+
+  /// Both parties, in a session of their own. `blinded` tells how many messages of ids crossed.
+  Alignments score(job::AlignmentMode mode = job::AlignmentMode::kIntersection) {
+    testing::TwoParties parties(scheme_);
+    auto both = parties.run([&](protocol::Session& s) { return a_.align(s, mode); },
+                            [&](protocol::Session& s) { return b_.align(s, mode); });
+    blinded_ = 0;
+    for (const auto& message : parties.recording(Party::kA).messages()) {
+      blinded_ += message.message.step == net::Step::kBlindedIds ? 1 : 0;
+    }
+    return both;
+  }
+  static void expect_same(const Alignments& x, const Alignments& y) {
+    EXPECT_EQ(x.first.rows, y.first.rows);
+    EXPECT_EQ(x.first.real, y.first.real);
+    EXPECT_EQ(x.second.rows, y.second.rows);
+    EXPECT_EQ(x.second.real, y.second.real);
+  }
+
+  he::PlainScheme scheme_;
+  std::pair<protocol::Ids, protocol::Ids> ids_ = protocol::make_ids({40, 36, 30});
+  ScoringParty a_{Party::kA, ids_.first};
+  ScoringParty b_{Party::kB, ids_.second};
+  std::size_t blinded_ = 0;
+};
+
+TEST_F(ScoredAgain, ComesInTheSameOrderAndSendsNoIds) {
+  for (const auto mode : {job::AlignmentMode::kIntersection, job::AlignmentMode::kOnlyB, job::AlignmentMode::kUnion}) {
+    const Alignments first = score(mode);
+    EXPECT_GT(blinded_, 0U);
+    expect_same(score(mode), first);
+    EXPECT_EQ(blinded_, 0U);
+    expect_same(score(mode), first);
+  }
+  EXPECT_EQ(a_.count(), 3U);
+  EXPECT_EQ(testing::mode_of(a_.folder / "alignments"), 0700U);
+}
+
+TEST_F(ScoredAgain, OpensTheSameZBitForBit) {
+  SeededRandom random(5);
+  const protocol::MatMulSpec spec = protocol::small_spec(4, 3, 2, 30);
+  const IntMatrix x_a = protocol::random_features(spec.features_a, IntMatrix::Kind::kDense, 40, 4, random);
+  const IntMatrix x_b = protocol::random_features(spec.features_b, IntMatrix::Kind::kDense, 36, 3, random);
+  const protocol::Keys keys = protocol::draw_keys();
+  protocol::MatMulScorer scorer({&scheme_}, spec);
+  const auto opened = [&](const Alignments& rows) {
+    return scorer.score(&keys, [&](protocol::MatMul& layer, Party party) {
+      return layer.forward(party == Party::kA ? x_a.select_rows(rows.first.rows) : x_b.select_rows(rows.second.rows));
+    });
+  };
+  const protocol::Scores first = opened(score());
+  EXPECT_EQ(opened(score()), first) << "shares and Z";
+  // What would happen without it: another order, and other masks for every row.
+  fs::remove_all(a_.folder / "alignments");
+  EXPECT_EQ(protocol::equal_values(opened(score()).at_a, first.at_a), 0U);
+}
+
+TEST_F(ScoredAgain, IsAlignedAnewIfAFileChangedOrAPartyLostWhatItKept) {
+  const Alignments first = score();
+  b_.ids.pop_back();
+  (void)score();
+  EXPECT_GT(blinded_, 0U) << "B's file is another";
+  b_.ids = ids_.second;
+  expect_same(score(), first);
+  fs::remove_all(b_.folder / "alignments");
+  (void)score();
+  EXPECT_GT(blinded_, 0U) << "B has nothing kept";
+  (void)score();
+  EXPECT_EQ(blinded_, 0U);
+}
+
+TEST_F(ScoredAgain, BelongsToOneModelAndMode) {
+  (void)score();
+  EXPECT_EQ(a_.kept().of(a_.file(), job::AlignmentMode::kIntersection).size(), 1U);
+  EXPECT_TRUE(a_.kept("r-20").of(a_.file(), job::AlignmentMode::kIntersection).empty());
+  EXPECT_TRUE(a_.kept().of(a_.file(), job::AlignmentMode::kUnion).empty());
+}
+
+TEST_F(ScoredAgain, RefusesWhatWasDamagedOrRenamed) {
+  (void)score();
+  const auto mode = job::AlignmentMode::kIntersection;
+  const MarkedFile file = a_.file();
+  const AlignmentId id = a_.kept().of(file, mode).at(0);
+  const fs::path path = *fs::directory_iterator(a_.folder / "alignments");
+  const std::string content = testing::content_of(path);
+  const auto write = [&](const std::string& bytes) {
+    (void)a_.folder.write("alignments/" + path.filename().string(), bytes);
+  };
+  for (std::size_t i = 0; i < content.size(); i += 9) {
+    std::string changed = content;
+    changed[i] = static_cast<char>(changed[i] ^ 4);
+    write(changed);
+    EXPECT_THROW((void)a_.kept().load(file, mode, id), DataError) << i;
+    write(content.substr(0, i));
+    EXPECT_THROW((void)a_.kept().load(file, mode, id), DataError) << i;
+  }
+  write(content);
+  EXPECT_NO_THROW((void)a_.kept().load(file, mode, id));
+  std::string name = path.filename().string();
+  const AlignmentId other = alignment_id("other");
+  name.replace(name.find('-') + 1, 2 * other.size(), to_hex(other));
+  fs::rename(path, path.parent_path() / name);
+  EXPECT_THAT(testing::message_of<DataError>([&] { (void)a_.kept().load(file, mode, other); }),
+              HasSubstr("is another alignment than its name says; remove it"));
+  MarkedFile shorter = file;
+  shorter.rows = 3;
+  EXPECT_TRUE(a_.kept().of(shorter, mode).empty());
+}
+
+TEST_F(ScoredAgain, KeepsTheNewestOnly) {
+  const protocol::Alignment alignment{{0, 1}, {true, true}};
+  const MarkedFile file = a_.file();
+  for (int i = 0; i < 300; ++i) {
+    a_.kept().keep(file, job::AlignmentMode::kUnion, alignment_id(std::to_string(i)), alignment);
+  }
+  EXPECT_EQ(a_.count(), 256U);
+  EXPECT_EQ(a_.kept().of(file, job::AlignmentMode::kUnion).size(), kMostOffered);
+}
+
+}  // namespace
+}  // namespace blindfl::app

@@ -1,0 +1,65 @@
+// What a report says of encryption and hiding: from the layers that the job makes, not from anybody's prose.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "blindfl/app/torch/training_report.h"
+#include "blindfl/net/memory_channel.h"
+
+namespace blindfl::app {
+namespace {
+
+using ::testing::HasSubstr;
+
+PartyShape binary_shape(std::size_t features) {
+  PartyShape shape;
+  shape.numeric = features;
+  shape.encoding = {.scale = 0, .largest = 1.0, .clip = false};
+  return shape;
+}
+
+run::RunReport report_of(const job::Shared& shared, Party party, std::size_t features, std::size_t rows) {
+  job::Job job;
+  job.shared = shared;
+  const PartyShape shape = binary_shape(features);
+  const JobModel model;
+  const auto channels = net::make_memory_channels();
+  return training_report({.job = job, .party = party, .mine = shape, .theirs = shape, .rows = rows, .model = model}, {},
+                         *channels.first);
+}
+
+std::string fact(const run::RunReport& report, const std::string& name) {
+  for (const run::ReportFact& fact : report.facts) {
+    if (fact.name == name) return fact.value;
+  }
+  ADD_FAILURE() << "there is no fact '" << name << "'";
+  return {};
+}
+
+TEST(ReportFacts, HaveTheHidingOfTheRunAndTheSecurityOfItsSchemes) {
+  job::Shared shared;
+  for (const Party party : {Party::kA, Party::kB}) {
+    const run::RunReport small = report_of(shared, party, 60, 10000);
+    EXPECT_EQ(fact(small, "security"), "lattice 128 bits");
+    EXPECT_THAT(fact(small, "hiding of masks and noise"), HasSubstr("bits for the whole run"));
+    EXPECT_FALSE(small.model.short_keys);
+  }
+  shared.model.kind = job::ModelKind::kMlp;
+  EXPECT_THAT(fact(report_of(shared, Party::kA, 392, 10000000), "hiding of masks and noise"),
+              HasSubstr("below the 40 that are aimed at"));
+}
+
+TEST(ReportFacts, NameShortKeysWhereThePlannerTookThem) {
+  job::Shared shared;
+  shared.scheme.line_speed = 1;
+  const run::RunReport shorter = report_of(shared, Party::kA, 60, 10000);
+  EXPECT_THAT(fact(shorter, "security"), HasSubstr("paillier 112 bits (NIST: until 2030)"));
+  EXPECT_TRUE(shorter.model.short_keys);
+  shared.scheme.security = job::Security::k128;
+  const run::RunReport longer = report_of(shared, Party::kA, 60, 10000);
+  EXPECT_THAT(fact(longer, "security"), HasSubstr("paillier 128 bits"));
+  EXPECT_FALSE(longer.model.short_keys);
+}
+
+}  // namespace
+}  // namespace blindfl::app
