@@ -10,10 +10,10 @@ SLOW_UNDER_ASAN := EncryptedContract|PaillierContract|Schemes/Hostile.*paillier|
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test fuzz mutants check lint bench package format clean
+.PHONY: help setup build demo test test-all sanitizers fuzzing fuzz mutants check lint bench package format clean
 
 help: ## print this list
-	@sed -nE 's/^([a-z]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
+	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
 
 setup: ## install the Debian packages that are missing
 	@scripts/setup
@@ -25,18 +25,24 @@ demo: build/release/build.ninja ## two parties, two processes: from tables to pr
 	cmake --build --preset release --target blindfl_program blindfl_demo
 	scripts/demo build/release build/demo
 
-test: build build/asan/build.ninja build/tsan/build.ninja build/fuzz/build.ninja ## all tests; the quick ones again under sanitizers; a little fuzzing
+test: build ## every test of what users get (20 minutes on 2 cores from a clean clone)
 	ctest --preset release -j$(JOBS)
+
+test-all: test sanitizers fuzzing ## that, the quick tests again under sanitizers, and a little fuzzing
+
+sanitizers: build/asan/build.ninja build/tsan/build.ninja ## quick tests under the address, undefined-behaviour and thread sanitizers
 	cmake --build --preset asan --target quick_tests
 	ctest --preset asan -L quick -E '$(SLOW_UNDER_ASAN)' -j$(JOBS)
 	cmake --build --preset tsan --target base_tests net_tests protocol_tests
 	ctest --preset tsan -R '^(base|net|protocol)\.' -E '$(SLOW_UNDER_TSAN)' -j$(JOBS)
-	cmake --build --preset fuzz
-	scripts/fuzz build/fuzz 5
 
-fuzz: build/fuzz/build.ninja ## fuzz every decoder of a peer's bytes, each for TIME=60 seconds
-	cmake --build --preset fuzz
-	scripts/fuzz build/fuzz $(TIME)
+fuzzing: build/asan/build.ninja
+	cmake --build --preset asan --target fuzzers
+	scripts/fuzz build/asan 5
+
+fuzz: build/asan/build.ninja ## fuzz every decoder of a peer's bytes, each for TIME=60 seconds
+	cmake --build --preset asan --target fuzzers
+	scripts/fuzz build/asan $(TIME)
 
 mutants: setup ## break what hides secrets, one piece at a time: tests must notice each (minutes; not part of CI)
 	scripts/mutants
@@ -51,6 +57,7 @@ lint: setup ## the part of `check` that needs no build
 	scripts/check_tidy
 
 bench: build ## run every benchmark
+	cmake --build --preset release --target benches
 	scripts/bench build/release
 
 package: build ## Debian packages of the program and the library (build/package)

@@ -3,10 +3,9 @@ find_package(Threads REQUIRED)
 find_package(OpenSSL REQUIRED COMPONENTS Crypto)
 find_package(LibLZMA REQUIRED)
 find_package(ZLIB REQUIRED)
-find_package(Torch REQUIRED)
-
 # Torch's own variables carry compiler flags; wrap them once so that only the rooms that say so see torch.
-if(NOT TARGET blindfl_torch)
+if(NOT TARGET blindfl_torch AND (NOT DEFINED BLINDFL_TORCH OR BLINDFL_TORCH))
+  find_package(Torch REQUIRED)
   add_library(blindfl_torch INTERFACE IMPORTED)
   target_include_directories(blindfl_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIRS})
   target_link_libraries(blindfl_torch INTERFACE ${TORCH_LIBRARIES})

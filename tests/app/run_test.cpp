@@ -35,6 +35,22 @@ Result run_program(const std::vector<std::string>& args) {
   return {.code = code, .out = out.str(), .err = err.str()};
 }
 
+TEST(Manual, IsMadeOfTheSameTableAsTheHelp) {
+  const Result page = run_program({"--manual"});
+  EXPECT_EQ(page.code, kDone);
+  EXPECT_THAT(page.out, StartsWith(".TH BLINDFL 1 \"\" \"blindfl "));
+  for (const Command& command : all_commands()) {
+    EXPECT_THAT(page.out, HasSubstr(".SS \"blindfl " + std::string(command.name) + "\"\n"));
+    for (const Option& option : command.options) {
+      std::string name = "\n.B \\-\\-";
+      for (const char c : option.name) name += c == '-' ? "\\-" : std::string(1, c);
+      EXPECT_THAT(page.out, HasSubstr(name)) << command.name;
+    }
+  }
+  // No line of text is taken for a command of roff.
+  EXPECT_THAT(page.out, ::testing::Not(HasSubstr("\n'")));
+}
+
 // Commands that do what their names say.
 const std::vector<Command> kCommands = {
     {.name = "work",

@@ -5,15 +5,12 @@
 #include <iomanip>
 #include <sstream>
 #include <system_error>
-#include <utility>
 
 #include "blindfl/app/cli/suggestion.h"
 
 namespace blindfl::app {
 
 namespace {
-
-using Row = std::pair<std::string, std::string>;
 
 /// "; did you mean <prefix><name>?" for the named thing that `word` resembles most, or nothing if it resembles none.
 template <class Things>
@@ -33,9 +30,9 @@ std::string usage_of(const Option& option) {
   return text;
 }
 
-void write_rows(std::ostream& out, const std::vector<Row>& rows) {
+void write_rows(std::ostream& out, const std::vector<HelpRow>& rows) {
   std::size_t width = 0;
-  for (const Row& row : rows) width = std::max(width, row.first.size());
+  for (const HelpRow& row : rows) width = std::max(width, row.first.size());
   for (const auto& [left, right] : rows) {
     out << "  " << std::left << std::setw(static_cast<int>(width)) << left << "  " << right << '\n';
   }
@@ -111,32 +108,46 @@ bool asks_for_help(std::span<const std::string> words) {
   return std::ranges::any_of(words, [](const std::string& word) { return word == "--help" || word == "-h"; });
 }
 
+std::vector<HelpRow> program_rows() {
+  return {{"--help", "this text; after a command, its options"}, {"--version", "the version of this program"}};
+}
+
+std::vector<HelpRow> rows_of(const Command& command) {
+  std::vector<HelpRow> rows;
+  for (const Option& option : command.options) {
+    rows.emplace_back(usage_of(option), option.summary);
+    if (!option.fallback.empty()) rows.back().second.append(" (default: ").append(option.fallback).append(")");
+  }
+  rows.emplace_back("--help", "this text");
+  return rows;
+}
+
+std::string usage_of(const Command& command) {
+  std::string text = "blindfl ";
+  text += command.name;
+  for (const Option& option : command.options) {
+    const bool required = option.need == Option::Need::kRequired;
+    text.append(required ? " " : " [").append(usage_of(option)).append(required ? "" : "]");
+    if (option.repeats) text += "...";
+  }
+  return text;
+}
+
 std::string help_of(std::span<const Command> commands) {
   std::ostringstream out;
-  out << "BlindFL: two parties train one model, and neither sees the other's data.\n\n"
-         "usage: blindfl COMMAND [OPTIONS]\n\ncommands:\n";
-  std::vector<Row> rows;
+  out << "BlindFL: " << kProgramSummary << ".\n\nusage: " << kProgramUsage << "\n\ncommands:\n";
+  std::vector<HelpRow> rows;
   for (const Command& command : commands) rows.emplace_back(command.name, command.summary);
   write_rows(out, rows);
   out << "\noptions:\n";
-  write_rows(out,
-             {{"--help", "this text; after a command, its options"}, {"--version", "the version of this program"}});
+  write_rows(out, program_rows());
   return out.str();
 }
 
 std::string help_of(const Command& command) {
   std::ostringstream out;
-  out << command.summary << "\n\nusage: blindfl " << command.name;
-  std::vector<Row> rows;
-  for (const Option& option : command.options) {
-    const bool required = option.need == Option::Need::kRequired;
-    out << (required ? " " : " [") << usage_of(option) << (required ? "" : "]") << (option.repeats ? "..." : "");
-    rows.emplace_back(usage_of(option), option.summary);
-    if (!option.fallback.empty()) rows.back().second.append(" (default: ").append(option.fallback).append(")");
-  }
-  rows.emplace_back("--help", "this text");
-  out << "\n\noptions:\n";
-  write_rows(out, rows);
+  out << command.summary << "\n\nusage: " << usage_of(command) << "\n\noptions:\n";
+  write_rows(out, rows_of(command));
   if (command.more_help != nullptr) out << '\n' << command.more_help();
   return out.str();
 }

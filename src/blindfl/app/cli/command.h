@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
@@ -71,6 +72,16 @@ class Arguments {
 
 /// Whether the words ask for help. They need not fit the command otherwise.
 [[nodiscard]] bool asks_for_help(std::span<const std::string> words);
+
+constexpr std::string_view kProgramSummary = "two parties train one model, and neither sees the other's data";
+constexpr std::string_view kProgramUsage = "blindfl COMMAND [OPTIONS]";
+
+/// An option and what it does.
+using HelpRow = std::pair<std::string, std::string>;
+/// The options before any command, those of a command, and how it is called.
+[[nodiscard]] std::vector<HelpRow> program_rows();
+[[nodiscard]] std::vector<HelpRow> rows_of(const Command& command);
+[[nodiscard]] std::string usage_of(const Command& command);
 
 /// What `blindfl --help` and `blindfl <command> --help` print.
 [[nodiscard]] std::string help_of(std::span<const Command> commands);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <ostream>
 
+#include "blindfl/app/cli/manual.h"
 #include "blindfl/app/commands/commands.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/base/error.h"
@@ -27,6 +28,11 @@ void run_words(std::span<const Command> commands, std::span<const std::string> a
   }
   if (first == "--version") {
     out << "blindfl " << BLINDFL_VERSION << '\n';
+    return;
+  }
+  // For whoever builds the program: its manual page comes from the same table as its help.
+  if (first == "--manual") {
+    out << manual_of(commands, BLINDFL_VERSION);
     return;
   }
   const Command& command = find_command(commands, first);
