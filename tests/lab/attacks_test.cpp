@@ -13,7 +13,7 @@
 #include "blindfl/lab/recorded_view.h"
 #include "testing/real_data.h"
 
-namespace blindfl::lab {
+namespace blindfl::lab::attacks_test {
 namespace {
 
 using torch::Tensor;
@@ -137,4 +137,4 @@ TEST(BinaryColumns, OfRealOneHotGroupsLieInBsSpanAndManyAreFound) {
 }
 
 }  // namespace
-}  // namespace blindfl::lab
+}  // namespace blindfl::lab::attacks_test

@@ -11,7 +11,7 @@
 #include "nn/deep_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::deep_models_test {
 namespace {
 
 constexpr std::size_t kBatch = 32;
@@ -170,4 +170,4 @@ TEST(DeepModels, OpenOneOutputForNumbersAndOneForCategories) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::deep_models_test

@@ -10,7 +10,7 @@
 #include "nn/vertical_fixture.h"
 #include "protocol/embed_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::embed_lossless_test {
 namespace {
 
 struct Case {
@@ -223,4 +223,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, EmbedLossless, ::testing::ValuesIn(all_cases()),
 });
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::embed_lossless_test

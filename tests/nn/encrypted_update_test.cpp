@@ -10,7 +10,7 @@
 #include "protocol/encrypted_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::encrypted_update_test {
 namespace {
 
 constexpr std::size_t kBatch = 8;
@@ -227,4 +227,4 @@ TEST_F(EncryptedOptimizer, TakesNoStepWithoutABackwardPass) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::encrypted_update_test

@@ -8,7 +8,7 @@
 #include "blindfl/base/error.h"
 #include "nn/vertical_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::federated_module_test {
 namespace {
 
 /// Two source layers at different depths, and a plain module between.
@@ -158,4 +158,4 @@ TEST_F(Module, TwoOpeningsInOneModelTrainAsInLibtorch) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::federated_module_test

@@ -7,7 +7,7 @@
 #include "nn/vertical_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::federated_optimizer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -301,4 +301,4 @@ TEST_F(Optimizer, RefusesMomentumThatCouldOverflowNamingTheParameter) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::federated_optimizer_test

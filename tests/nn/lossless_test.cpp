@@ -7,7 +7,7 @@
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::lossless_test {
 namespace {
 
 struct Case {
@@ -243,4 +243,4 @@ INSTANTIATE_TEST_SUITE_P(Models, Lossless, ::testing::ValuesIn(all_cases()),
                          [](const auto& c) { return c.param.scheme + "_" + c.param.model + "_" + c.param.input; });
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::lossless_test

@@ -6,7 +6,7 @@
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::models_test {
 namespace {
 
 constexpr Family kFamilies[] = {Family::kLogistic, Family::kMultinomial, Family::kLinear, Family::kPoisson};
@@ -103,4 +103,4 @@ INSTANTIATE_TEST_SUITE_P(Families, Regression, ::testing::Values(Family::kLinear
                          [](const auto& f) { return f.param == Family::kLinear ? "linear" : "poisson"; });
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::models_test

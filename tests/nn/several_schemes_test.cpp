@@ -6,7 +6,7 @@
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::several_schemes_test {
 namespace {
 
 class SeveralSchemes : public ::testing::Test {
@@ -103,4 +103,4 @@ TEST_F(AutomaticLayer, LeavesAloneWhatIsSaid) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::several_schemes_test

@@ -5,7 +5,7 @@
 #include "blindfl/base/error.h"
 #include "nn/vertical_fixture.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::source_output_test {
 namespace {
 
 class Sum : public ::testing::Test {
@@ -75,4 +75,4 @@ TEST_F(Sum, ABackwardPassWorksAfterTheModuleIsGone) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::source_output_test

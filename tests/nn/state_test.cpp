@@ -15,7 +15,7 @@
 #include "nn/state_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::nn {
+namespace blindfl::nn::state_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -373,4 +373,4 @@ TEST_F(ModelState, OfATensorThatIsNotDenseIsNotSaved) {
 }
 
 }  // namespace
-}  // namespace blindfl::nn
+}  // namespace blindfl::nn::state_test

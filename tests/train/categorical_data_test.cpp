@@ -13,7 +13,7 @@
 #include "nn/deep_fixture.h"
 #include "testing/real_data.h"
 
-namespace blindfl::train {
+namespace blindfl::train::categorical_data_test {
 namespace {
 
 using nn::CategoricalData;
@@ -226,4 +226,4 @@ TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::categorical_data_test

@@ -14,7 +14,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::train {
+namespace blindfl::train::faulty_link_test {
 namespace {
 
 using protocol::Party;
@@ -75,4 +75,4 @@ TEST(FaultyLink, TrainsTheSameModelThroughHundredsOfCuts) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::faulty_link_test

@@ -8,7 +8,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl::train {
+namespace blindfl::train::metrics_test {
 namespace {
 
 using Numbers = std::vector<double>;
@@ -58,4 +58,4 @@ TEST(Accuracy, CountsRowsWhoseHighestScoreIsTheLabels) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::metrics_test

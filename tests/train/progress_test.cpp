@@ -5,7 +5,7 @@
 
 #include <sstream>
 
-namespace blindfl::train {
+namespace blindfl::train::progress_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -48,4 +48,4 @@ TEST(Progress, ShowsNoLossWhereThereIsNone) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::progress_test

@@ -12,7 +12,7 @@
 #include "nn/vertical_fixture.h"
 #include "testing/real_data.h"
 
-namespace blindfl::train {
+namespace blindfl::train::real_data_test {
 namespace {
 
 using nn::Family;
@@ -230,4 +230,4 @@ TEST(RealData, MultinomialRegressionOnNews20UnderEncryptionHasTheJoinedModelsAcc
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::real_data_test

@@ -8,7 +8,7 @@
 #include "nn/vertical_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::train {
+namespace blindfl::train::trainer_test {
 namespace {
 
 using nn::Family;
@@ -168,4 +168,4 @@ TEST(Trainer, RefusesToTrainOrScoreWithoutRows) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::trainer_test

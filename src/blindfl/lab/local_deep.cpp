@@ -2,15 +2,9 @@
 
 #include <cmath>
 
+#include "blindfl/nn/bridge.h"
+
 namespace blindfl::lab {
-
-namespace {
-
-std::int64_t as_size(std::size_t n) {
-  return static_cast<std::int64_t>(n);
-}
-
-}  // namespace
 
 LocalRows LocalRows::select(std::span<const std::uint32_t> rows) const {
   LocalRows selected;
@@ -26,7 +20,7 @@ LocalRows LocalRows::select(std::span<const std::uint32_t> rows) const {
 LocalSourcesImpl::LocalSourcesImpl(std::size_t numeric, std::size_t numeric_out,
                                    const std::vector<CategoryField>& fields, std::size_t dimension, std::size_t out) {
   const auto normal = [](std::size_t rows, std::size_t cols, double deviation) {
-    return deviation * torch::randn({as_size(rows), as_size(cols)});
+    return deviation * torch::randn({nn::torch_size(rows), nn::torch_size(cols)});
   };
   const auto linear = [&](std::size_t rows, std::size_t cols) {
     return normal(rows, cols, 1.0 / std::sqrt(3.0 * static_cast<double>(rows)));
@@ -56,14 +50,14 @@ torch::Tensor categories_tensor(const IntMatrix& field) {
   std::vector<float> values;
   for (std::size_t r = 0; r < field.rows(); ++r) {
     field.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-      places.push_back(as_size(r));
-      places.push_back(as_size(c));
+      places.push_back(nn::torch_size(r));
+      places.push_back(nn::torch_size(c));
       values.push_back(std::ldexp(static_cast<float>(v), -field.scale()));
     });
   }
   const torch::Tensor indices = torch::tensor(places, torch::kInt64).view({-1, 2}).t().contiguous();
   return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32),
-                                  {as_size(field.rows()), as_size(field.cols())})
+                                  {nn::torch_size(field.rows()), nn::torch_size(field.cols())})
       .coalesce();
 }
 

@@ -7,21 +7,13 @@
 
 namespace blindfl::lab {
 
-namespace {
-
-std::int64_t as_size(std::size_t n) {
-  return static_cast<std::int64_t>(n);
-}
-
-}  // namespace
-
 LocalModelImpl::LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                                nn::Activation activation) {
   const std::size_t width = hidden.empty() ? outputs : hidden.front();
   // The standard deviation that the source layer starts with.
   const double deviation = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs));
-  weight = register_parameter("weight", deviation * torch::randn({as_size(inputs), as_size(width)}));
-  bias = register_parameter("bias", torch::zeros({as_size(width)}));
+  weight = register_parameter("weight", deviation * torch::randn({nn::torch_size(inputs), nn::torch_size(width)}));
+  bias = register_parameter("bias", torch::zeros({nn::torch_size(width)}));
   if (!hidden.empty()) top = register_module("top", nn::make_top(hidden, outputs, activation));
 }
 
@@ -32,8 +24,8 @@ torch::Tensor LocalModelImpl::forward(const torch::Tensor& features) {
 }
 
 torch::Tensor features_tensor(const data::Table& table) {
-  const auto rows = as_size(table.rows());
-  const auto cols = as_size(table.cols());
+  const auto rows = nn::torch_size(table.rows());
+  const auto cols = nn::torch_size(table.cols());
   if (table.kind() == data::Table::Kind::kDense) {
     const std::vector<float> values = table.to_dense();
     return torch::tensor(values, torch::kFloat32).view({rows, cols});
@@ -42,8 +34,8 @@ torch::Tensor features_tensor(const data::Table& table) {
   std::vector<float> values;
   for (std::size_t r = 0; r < table.rows(); ++r) {
     table.for_each_in_row(r, [&](std::size_t c, double v) {
-      places.push_back(as_size(r));
-      places.push_back(as_size(c));
+      places.push_back(nn::torch_size(r));
+      places.push_back(nn::torch_size(c));
       values.push_back(static_cast<float>(v));
     });
   }

@@ -1,14 +1,11 @@
 #include "blindfl/nn/deep_models.h"
 
 #include "blindfl/base/error.h"
+#include "blindfl/nn/bridge.h"
 
 namespace blindfl::nn {
 
 namespace {
-
-std::int64_t as_size(std::size_t n) {
-  return static_cast<std::int64_t>(n);
-}
 
 const CategoryShape& with_fields(const CategoryShape& shape) {
   require<InvalidArgument>(!shape.fields_a.empty() || !shape.fields_b.empty(),
@@ -36,7 +33,7 @@ MatMul numeric_source(protocol::Session& session, const FeatureShape& shape, std
 /// A perceptron from `inputs` over hidden layers to outputs.
 torch::nn::Sequential perceptron(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                                  Activation activation) {
-  torch::nn::Sequential layers(torch::nn::Linear(as_size(inputs), as_size(hidden.front())));
+  torch::nn::Sequential layers(torch::nn::Linear(torch_size(inputs), torch_size(hidden.front())));
   layers->extend(*make_top(hidden, outputs, activation));
   return layers;
 }
@@ -94,7 +91,8 @@ DlrmTopImpl::DlrmTopImpl(std::size_t numeric, std::size_t embedded, const DlrmSh
 
 torch::Tensor DlrmTopImpl::forward(const torch::Tensor& numeric, const torch::Tensor& embedded) {
   const std::int64_t rows = embedded.size(0);
-  torch::Tensor vectors = (embedded + embedded_bias).view({rows, as_size(shape_.vectors), as_size(shape_.dimension)});
+  torch::Tensor vectors =
+      (embedded + embedded_bias).view({rows, torch_size(shape_.vectors), torch_size(shape_.dimension)});
   torch::Tensor from_numbers;
   if (numeric.defined()) {
     from_numbers = bottom->forward(numeric + bottom_bias);

@@ -3,14 +3,11 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
+#include "blindfl/nn/bridge.h"
 
 namespace blindfl::nn {
 
 namespace {
-
-std::int64_t as_size(std::size_t n) {
-  return static_cast<std::int64_t>(n);
-}
 
 std::size_t first_width(const std::vector<std::size_t>& hidden) {
   require<InvalidArgument>(!hidden.empty(), "a multi-layer perceptron needs at least one hidden layer");
@@ -83,13 +80,13 @@ torch::Tensor predictions(Family family, const torch::Tensor& scores) {
 
 torch::Tensor initial_bias(std::size_t inputs, std::size_t width) {
   const double bound = 1.0 / std::sqrt(static_cast<double>(inputs));
-  return torch::empty({as_size(width)}).uniform_(-bound, bound);
+  return torch::empty({torch_size(width)}).uniform_(-bound, bound);
 }
 
 GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs,
                                              const MatMulOptions& options)
     : source(register_module("source", MatMul(session, shape, outputs, options))),
-      bias(register_parameter("bias", torch::zeros({as_size(outputs)}))) {}
+      bias(register_parameter("bias", torch::zeros({torch_size(outputs)}))) {}
 
 torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation) {
   torch::nn::Sequential top;
@@ -100,7 +97,7 @@ torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size
     } else {
       top->push_back(torch::nn::Tanh());
     }
-    top->push_back(torch::nn::Linear(as_size(hidden[i]), as_size(next)));
+    top->push_back(torch::nn::Linear(torch_size(hidden[i]), torch_size(next)));
   }
   return top;
 }

@@ -8,7 +8,7 @@
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl::app {
+namespace blindfl::app::aligned_rows_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -98,4 +98,4 @@ TEST(JobLoss, OfPlaceholdersAloneIsNothing) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::aligned_rows_test

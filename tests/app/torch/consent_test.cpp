@@ -9,7 +9,7 @@
 #include "blindfl/app/torch/training_run.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::app {
+namespace blindfl::app::consent_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -39,4 +39,4 @@ TEST(TrainingRun, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::consent_test

@@ -16,7 +16,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::kept_alignments_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -175,4 +175,4 @@ TEST_F(ScoredAgain, KeepsTheNewestOnly) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::kept_alignments_test

@@ -21,7 +21,7 @@
 
 // How good a run with defaults gets, against plain libtorch that was trained until nothing changed any more.
 
-namespace blindfl::app {
+namespace blindfl::app::quality_test {
 namespace {
 
 using job::ModelKind;
@@ -395,4 +395,4 @@ TEST(Baseline, IsToldBesideTheFederatedModel) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::quality_test

@@ -7,7 +7,7 @@
 #include "blindfl/app/torch/training_report.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl::app {
+namespace blindfl::app::report_curves_test {
 namespace {
 
 using job::ModelKind;
@@ -74,4 +74,4 @@ TEST(ReportTitle, HasANameForEveryModel) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::report_curves_test

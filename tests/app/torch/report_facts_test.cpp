@@ -6,7 +6,7 @@
 #include "blindfl/app/torch/training_report.h"
 #include "blindfl/net/memory_channel.h"
 
-namespace blindfl::app {
+namespace blindfl::app::report_facts_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -62,4 +62,4 @@ TEST(ReportFacts, NameShortKeysWhereThePlannerTookThem) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::report_facts_test

@@ -12,7 +12,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::scoring_counts_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -79,4 +79,4 @@ TEST_F(Scorings, ThatWereChangedOrAreAnothersAreRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::scoring_counts_test

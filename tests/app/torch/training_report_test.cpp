@@ -8,7 +8,7 @@
 #include "blindfl/app/plan/job_layers.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::app::training_report_test {
 namespace {
 
 using ::testing::AllOf;
@@ -96,4 +96,4 @@ TEST(TrainingReport, OfBothPartiesHasTheShapesThatDecideWhatBCouldWorkOut) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::training_report_test

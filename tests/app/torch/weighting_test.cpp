@@ -15,7 +15,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::app::weighting_test {
 namespace {
 
 using ::testing::AllOf;
@@ -168,4 +168,4 @@ TEST(AlignedIds, HaveAnotherDigestInEachSession) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::weighting_test
