@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
+
 #include "blindfl/base/error.h"
+#include "blindfl/nn/federated_optimizer.h"
 #include "nn/vertical_fixture.h"
 
 namespace blindfl::nn::source_output_test {
@@ -48,6 +51,55 @@ TEST_F(Sum, OfTwoSourceLayersIsOpenedOnceAndSendsTheDerivativeToBoth) {
     const ShareMatrix opened = blindfl::open(a.gradients[i], b.gradients[i]);
     EXPECT_LE(largest_difference(to_tensor(decode_ring(opened), 4, 2), gradient), 1e-5);
   }
+}
+
+// B with two A's: a session with each, one output, one derivative, one optimizer.
+TEST_F(Sum, OverTwoSessionsIsOpenedAsOneAndTrainedWithBothPeers) {
+  struct Result {
+    std::vector<Pieces> weights;
+    std::vector<torch::Tensor> z;
+  };
+  testing::TwoParties other(scheme_);
+  torch::manual_seed(3);
+  const torch::Tensor dz = torch::randn({16, 2}) / 16;
+  const SgdOptions sgd{.learning_rate = 0.5};
+
+  const auto at_a = [&](Session& s) {
+    MatMul layer(s, data_.shape, std::size_t{2});
+    FederatedOptimizer optimizer({layer->weight_a(), layer->weight_b()}, sgd);
+    Result result{{pieces_of(layer)}, {}};
+    for (int step = 0; step < 2; ++step) {
+      optimizer.zero_grad();
+      const torch::Tensor z = open(layer->shares(batch(Party::kA)));
+      z.backward(torch::zeros_like(z));
+      optimizer.step();
+    }
+    return result;
+  };
+  auto first = std::async(std::launch::async, [&] { return at_a(parties_.session(Party::kA)); });
+  auto second = std::async(std::launch::async, [&] { return at_a(other.session(Party::kA)); });
+
+  MatMul to_first(parties_.session(Party::kB), data_.shape, std::size_t{2});
+  MatMul to_second(other.session(Party::kB), data_.shape, std::size_t{2});
+  const std::vector<FederatedParameter> parameters = {to_first->weight_a(), to_first->weight_b(), to_second->weight_a(),
+                                                      to_second->weight_b()};
+  EXPECT_EQ(sessions_of(parameters), (std::vector<Session*>{&parties_.session(Party::kB), &other.session(Party::kB)}));
+  FederatedOptimizer optimizer(parameters, sgd);
+  Result b{{pieces_of(to_first), pieces_of(to_second)}, {}};
+  for (int step = 0; step < 2; ++step) {
+    optimizer.zero_grad();
+    b.z.push_back(open(to_first->shares(batch(Party::kB)) + to_second->shares(batch(Party::kB))));
+    b.z.back().backward(dz);
+    optimizer.step();
+  }
+
+  const torch::Tensor x = lab::features_tensor(data_.joined);
+  torch::Tensor weight = joined_weight(first.get().weights[0], b.weights[0]);
+  weight += joined_weight(second.get().weights[0], b.weights[1]);
+  EXPECT_LE(largest_difference(b.z[0], torch::mm(x, weight)), 6e-5);
+  // Each of the two layers takes the whole step.
+  weight -= 2 * sgd.learning_rate * torch::mm(x.t(), dz);
+  EXPECT_LE(largest_difference(b.z[1], torch::mm(x, weight)), 2e-4);
 }
 
 TEST_F(Sum, OfLayersThatCannotBeOpenedTogetherIsRefused) {

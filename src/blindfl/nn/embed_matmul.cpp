@@ -46,9 +46,9 @@ SourceOutput EmbedMatMulImpl::shares(const data::Batch& batch) {
   const std::size_t rows = batch.fields.empty() ? batch.features.rows() : batch.fields.front().rows();
   protocol::EmbedMatMul::Forward forward = layer.forward(batch.fields, rows);
   SourceOutput output;
-  output.share = std::move(forward.output);
+  output.shares = {{&layer.session(), layer.layer(), std::move(forward.output)}};
   output.rows = batch.rows;
-  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative};
+  output.opening = {spec.output_scale, spec.derivative};
   output.parts = {[source = source_, pass = std::make_shared<const protocol::EmbedPass>(std::move(forward.pass))](
                       const protocol::Derivative& derivative) { source->backward(*pass, derivative); }};
   return output;

@@ -22,7 +22,7 @@ void check_planned(const protocol::Weight& weight, const SgdOptions& options) {
 }  // namespace
 
 FederatedOptimizer::FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options)
-    : plan_(options), initial_(options) {
+    : sessions_(sessions_of(parameters)), plan_(options), initial_(options), origins_(sessions_.size()) {
   for (const FederatedParameter& parameter : parameters) {
     slots_.push_back({parameter, std::nullopt});
     if (parameter.weight().update) {
@@ -65,7 +65,7 @@ void FederatedOptimizer::check_bits(const Slot& slot, const protocol::SgdPlan& p
 // A party with another learning rate would not only train nonsense: Z would tell B of A's features. So the settings are
 // compared before the next output is opened.
 void FederatedOptimizer::agree() const {
-  if (!slots_.empty()) slots_.front().parameter.session().agree("the optimizer", options().settings());
+  for (protocol::Session* session : sessions_) session->agree("the optimizer", options().settings());
 }
 
 void FederatedOptimizer::zero_grad() {
@@ -78,12 +78,10 @@ void FederatedOptimizer::zero_grad() {
 
 void FederatedOptimizer::step() {
   const double learning_rate = plan_.learning_rate_at(steps_taken_);
-  if (!slots_.empty()) {
-    const Stopwatch::Lap lap(slots_.front().parameter.session().protocol_time());
-    for (Slot& slot : slots_) {
-      step(slot, learning_rate);
-      slot.applied_passes = slot.parameter.passes();
-    }
+  for (Slot& slot : slots_) {
+    const Stopwatch::Lap lap(slot.parameter.session().protocol_time());
+    step(slot, learning_rate);
+    slot.applied_passes = slot.parameter.passes();
   }
   ++steps_taken_;
   if (!plain_) return;

@@ -70,11 +70,12 @@ class FederatedOptimizer {
   void take_learning_rate(double learning_rate);
 
   std::vector<Slot> slots_;
+  std::vector<protocol::Session*> sessions_;  ///< of the slots, one for each peer
   std::optional<torch::optim::SGD> plain_;
   protocol::SgdPlan plan_;
   SgdOptions initial_;  ///< as they were given, whatever `set_learning_rate` did later
   std::size_t steps_taken_ = 0;
-  protocol::StateOrigin origin_;
+  std::vector<protocol::StateOrigin> origins_;  ///< for each session
 };
 
 }  // namespace blindfl::nn

@@ -30,7 +30,7 @@ std::string key_of(const torch::Tensor& parameter) {
 protocol::Settings FederatedOptimizer::state_settings() const {
   protocol::Settings settings;
   settings.add("state", "optimizer");
-  if (!slots_.empty()) settings.add("party", name_of(slots_.front().parameter.session().party()));
+  for (const protocol::Session* session : sessions_) settings.add("party", name_of(session->party()));
   settings.add(initial_.settings());
   for (std::size_t i = 0; i < slots_.size(); ++i) {
     const protocol::Weight& w = slots_[i].parameter.weight();
@@ -79,7 +79,7 @@ void FederatedOptimizer::save(ByteSink& out) const {
   }
   write_state_header(out, state_settings());
   const protocol::StateOrigin::Clock clock{steps_taken_};
-  if (!slots_.empty()) origin_.save(out, slots_.front().parameter.session(), clock);
+  for (std::size_t i = 0; i < sessions_.size(); ++i) origins_[i].save(out, *sessions_[i], clock);
   out.write_u64(steps_taken_);
   out.write_u64(std::bit_cast<std::uint64_t>(options().learning_rate));
   for (const Slot& slot : slots_) {
@@ -99,8 +99,8 @@ void FederatedOptimizer::load(ByteSource& in) {
     // Where no layer has planned its room for all steps, a training may be made longer.
     const bool may_be_longer = std::ranges::all_of(slots_, [](const Slot& slot) { return keeps(slot); });
     protocol::read_state_header(in, "this optimizer", state_settings(), may_be_longer ? "steps" : "");
-    Bytes origin;
-    if (!slots_.empty()) origin = protocol::StateOrigin::read(in);
+    std::vector<Bytes> origins(sessions_.size());
+    for (Bytes& origin : origins) origin = protocol::StateOrigin::read(in);
     const std::uint64_t steps = in.read_u64();
     require<DataError>(steps >> 63 == 0 && (options().steps == 0 || steps <= options().steps),
                        "the saved state of the optimizer is damaged: it counts more steps than were planned");
@@ -128,9 +128,10 @@ void FederatedOptimizer::load(ByteSource& in) {
     for (std::size_t i = 0; i < plain.size(); ++i) set_plain_momentum(plain[i], plain_momenta[i]);
     steps_taken_ = steps;
     zero_grad();
-    if (slots_.empty()) return;
     agree();  // on the learning rate of then
-    origin_.loaded(slots_.front().parameter.session(), "the optimizer", origin, {steps});
+    for (std::size_t i = 0; i < sessions_.size(); ++i) {
+      origins_[i].loaded(*sessions_[i], "the optimizer", origins[i], {steps});
+    }
   });
 }
 

@@ -1,5 +1,6 @@
 #include "blindfl/nn/federated_parameter.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace blindfl::nn {
@@ -46,6 +47,14 @@ void FederatedParameter::zero_grad() {
 void FederatedParameter::subtract(const ShareMatrix& step, bool both_change) {
   state_->weight->piece -= step;
   if (both_change) ++state_->weight->version;
+}
+
+std::vector<protocol::Session*> sessions_of(std::span<const FederatedParameter> parameters) {
+  std::vector<protocol::Session*> sessions;
+  for (const FederatedParameter& parameter : parameters) {
+    if (std::ranges::find(sessions, &parameter.session()) == sessions.end()) sessions.push_back(&parameter.session());
+  }
+  return sessions;
 }
 
 }  // namespace blindfl::nn

@@ -3,7 +3,9 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "blindfl/protocol/layers/weight.h"
 
@@ -42,5 +44,8 @@ class FederatedParameter {
   struct State;
   std::shared_ptr<State> state_;
 };
+
+/// The sessions that parameters belong to, each once, in the order of the parameters: one for each peer.
+[[nodiscard]] std::vector<protocol::Session*> sessions_of(std::span<const FederatedParameter> parameters);
 
 }  // namespace blindfl::nn

@@ -37,9 +37,9 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   protocol::MatMul& layer = *source_->layer;
   const protocol::MatMulSpec& spec = layer.params().spec();
   SourceOutput output;
-  output.share = layer.forward(batch.features);
+  output.shares = {{&layer.session(), layer.layer(), layer.forward(batch.features)}};
   output.rows = batch.rows;
-  output.opening = {&layer.session(), layer.layer(), spec.output_scale, spec.derivative};
+  output.opening = {spec.output_scale, spec.derivative};
   output.parts = {[source = source_, x = batch.features](const protocol::Derivative& derivative) {
     source->backward(x, derivative);
   }};

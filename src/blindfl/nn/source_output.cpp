@@ -2,19 +2,28 @@
 
 #include <torch/custom_class.h>
 
+#include <algorithm>
+
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
 
 namespace blindfl::nn {
 
 SourceOutput operator+(const SourceOutput& a, const SourceOutput& b) {
-  require<InvalidArgument>(a.opening.session == b.opening.session, "outputs of two sessions cannot be added");
   require<InvalidArgument>(a.rows == b.rows && a.opening.scale == b.opening.scale &&
                                a.opening.derivative.scale == b.opening.derivative.scale &&
                                a.opening.derivative.largest == b.opening.derivative.largest &&
                                a.opening.derivative.clip == b.opening.derivative.clip,
                            "outputs that are opened together need the same rows, output scale and derivative");
-  SourceOutput sum{a.share + b.share, a.rows, a.opening, a.parts};
+  SourceOutput sum = a;
+  for (const protocol::SessionShare& share : b.shares) {
+    const auto same = std::ranges::find(sum.shares, share.session, &protocol::SessionShare::session);
+    if (same == sum.shares.end()) {
+      sum.shares.push_back(share);
+    } else {
+      same->output = same->output + share.output;
+    }
+  }
   sum.parts.insert(sum.parts.end(), b.parts.begin(), b.parts.end());
   return sum;
 }
@@ -23,25 +32,36 @@ namespace {
 
 /// What travels from the forward to the backward pass inside the autograd graph.
 struct SavedOutput : torch::CustomClassHolder {
-  explicit SavedOutput(const SourceOutput& output)
-      : opening(output.opening), rows(output.rows), padded(output.share.share.rows()), parts(output.parts) {}
+  explicit SavedOutput(const SourceOutput& output) : opening(output.opening), rows(output.rows), parts(output.parts) {
+    for (const protocol::SessionShare& share : output.shares) {
+      sessions.push_back(share.session);
+      party = share.session->party();
+      padded = share.output.share.rows();
+    }
+  }
+  std::vector<protocol::Session*> sessions;
+  protocol::Party party = protocol::Party::kA;
   SourceOutput::Opening opening;
   std::size_t rows;
-  std::size_t padded;
+  std::size_t padded = 0;
   std::vector<SourceOutput::Backward> parts;
 };
 
 torch::Tensor open_tensor(const SourceOutput& output) {
-  const protocol::OutputShare rounded = protocol::round_output(output.share, output.opening.scale);
-  const std::size_t cols = rounded.share.cols();
-  const auto z = protocol::open_output(*output.opening.session, output.opening.layer, rounded);
+  std::vector<protocol::SessionShare> rounded = output.shares;
+  std::size_t cols = 0;
+  for (protocol::SessionShare& share : rounded) {
+    share.output = protocol::round_output(share.output, output.opening.scale);
+    cols = share.output.share.cols();
+  }
+  const auto z = protocol::open_output(rounded);
   if (!z) return torch::zeros({0, static_cast<std::int64_t>(cols)});
   return to_tensor(std::span(*z).first(output.rows * cols), output.rows, cols);
 }
 
 // The loss is a mean over the real rows; the protocol's derivative is that of the sum.
 protocol::Derivative derivative_of(const SavedOutput& saved, const torch::Tensor& grad) {
-  if (saved.opening.session->party() == protocol::Party::kA) {
+  if (saved.party == protocol::Party::kA) {
     return protocol::absent_derivative(saved.padded, saved.rows);
   }
   const auto cols = static_cast<std::size_t>(grad.size(1));
@@ -76,7 +96,7 @@ struct OpenFunction : torch::autograd::Function<OpenFunction> {
     try {
       run_backward(saved, grads.at(0));
     } catch (...) {
-      saved.opening.session->channel().close();  // the peer is in the middle of the same step
+      for (protocol::Session* session : saved.sessions) session->channel().close();  // peers are in the same step
       throw;
     }
     return {torch::Tensor(), torch::Tensor()};

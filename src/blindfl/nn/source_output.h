@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <cstdint>
 #include <functional>
 #include <vector>
 
@@ -10,24 +9,23 @@
 
 namespace blindfl::nn {
 
-/// This party's share of what one source layer, or the sum of several, made of a batch: not yet opened.
+/// This party's shares of what one source layer, or the sum of several, made of a batch: not yet opened.
 struct SourceOutput {
   /// Takes part in one layer's backward pass for this forward pass, and keeps the gradients.
   using Backward = std::function<void(const protocol::Derivative&)>;
   /// How the output is opened and its derivative taken; layers that are added up must agree.
   struct Opening {
-    protocol::Session* session = nullptr;
-    std::uint32_t layer = 0;
     int scale = 0;
     FixedPointSpec derivative;
   };
 
-  protocol::OutputShare share;
-  std::size_t rows = 0;  ///< rows with data; what follows is padding
+  std::vector<protocol::SessionShare> shares;  ///< one for each session
+  std::size_t rows = 0;                        ///< rows with data; what follows is padding
   Opening opening;
   std::vector<Backward> parts;  ///< of the layers, in the order of their forward passes
 
-  /// The sum, to be opened once. Throws InvalidArgument if the two cannot be opened together.
+  /// The sum, to be opened once: shares of one session are added up. Throws InvalidArgument if the two cannot be opened
+  /// together.
   friend SourceOutput operator+(const SourceOutput& a, const SourceOutput& b);
 };
 

@@ -52,9 +52,8 @@ Trainer::Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss
                            " steps, ", steps_per_epoch(), " in each of ", options.epochs,
                            " epochs, and sgd.steps declares ", options.sgd.steps, ". Declare at least ", steps(),
                            ", or 0 for any number, at both parties");
-  const auto federated = model.federated_parameters();
-  if (!federated.empty()) {
-    federated.front().session().agree("the training plan", settings(options, rows.rows()));
+  for (protocol::Session* session : nn::sessions_of(model.federated_parameters())) {
+    session->agree("the training plan", settings(options, rows.rows()));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
@@ -32,33 +33,73 @@ OutputShare round_output(const OutputShare& output, int scale) {
   return {rescale(output.share, scale), std::max(bits_after, 0)};
 }
 
-std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {
-  const Stopwatch::Lap lap(session.protocol_time());
-  session.settle();
-  const auto mine = rounded.share.values();
-  SecretVector<std::uint64_t> low(mine.size());
-  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t), rounded.share.rows(),
-                             rounded.share.cols()};
-  // Z itself is small, so the low half of a share is enough, and the high half need not travel.
-  if (session.party() == Party::kA) {
-    std::ranges::transform(mine, low.begin(), low64);
-    session.channel().send(message, std::as_bytes(std::span(low)));
+namespace {
+
+net::Message message_of(const SessionShare& part) {
+  const ShareMatrix& share = part.output.share;
+  return {net::Step::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(),
+          share.cols()};
+}
+
+// Z itself is small, so the low half of a share is enough, and the high half need not travel.
+SecretVector<std::uint64_t> low_half(const ShareMatrix& share) {
+  SecretVector<std::uint64_t> low(share.values().size());
+  std::ranges::transform(share.values(), low.begin(), low64);
+  return low;
+}
+
+void check_alike(std::span<const SessionShare> parts) {
+  require<InvalidArgument>(!parts.empty(), "an output without a share cannot be opened");
+  const SessionShare& first = parts.front();
+  for (const SessionShare& part : parts) {
+    const ShareMatrix& share = part.output.share;
+    require<InvalidArgument>(
+        part.session->party() == first.session->party() && share.rows() == first.output.share.rows() &&
+            share.cols() == first.output.share.cols() && share.scale() == first.output.share.scale(),
+        "outputs of several sessions that are opened together need the same role, shape and scale");
+  }
+}
+
+}  // namespace
+
+std::optional<std::vector<double>> open_output(std::span<const SessionShare> rounded) {
+  check_alike(rounded);
+  const SessionShare& first = rounded.front();
+  if (first.session->party() == Party::kA) {
+    require<InvalidArgument>(rounded.size() == 1, "A opens outputs to one peer, not to ", rounded.size());
+    const Stopwatch::Lap lap(first.session->protocol_time());
+    first.session->settle();
+    first.session->channel().send(message_of(first), std::as_bytes(std::span(low_half(first.output.share))));
     return std::nullopt;
   }
-  session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(low))); });
-  std::vector<double> z(low.size());
-  std::ranges::transform(low, mine, z.begin(), [](std::uint64_t theirs, UInt128 own) {
-    return static_cast<double>(static_cast<std::int64_t>(theirs + low64(own)));
-  });
-  const double largest = std::ldexp(1.0, rounded.bits) + 1;
+  SecretVector<std::uint64_t> sum(first.output.share.values().size());
+  double largest = 0;
+  for (const SessionShare& part : rounded) {
+    const Stopwatch::Lap lap(part.session->protocol_time());
+    part.session->settle();
+    SecretVector<std::uint64_t> theirs(sum.size());
+    part.session->channel().receive(message_of(part),
+                                    [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(theirs))); });
+    std::ranges::transform(sum, theirs, sum.begin(), std::plus<>());
+    std::ranges::transform(sum, low_half(part.output.share), sum.begin(), std::plus<>());
+    largest += std::ldexp(1.0, part.output.bits) + 1;
+  }
+  std::vector<double> z(sum.size());
+  std::ranges::transform(sum, z.begin(),
+                         [](std::uint64_t v) { return static_cast<double>(static_cast<std::int64_t>(v)); });
   if (std::ranges::any_of(z, [&](double v) { return std::abs(v) > largest; })) {
-    session.channel().close();
+    for (const SessionShare& part : rounded) part.session->channel().close();
     fail<ProtocolError>(
         "an output is larger than it can be: the parties' shares do not belong together, for instance "
         "because they trained with different options");
   }
-  for (double& v : z) v = std::ldexp(v, -rounded.share.scale());
+  for (double& v : z) v = std::ldexp(v, -first.output.share.scale());
   return z;
+}
+
+std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {
+  const SessionShare only{&session, layer, rounded};
+  return open_output(std::span(&only, 1));
 }
 
 Derivative encode_derivative(const FixedPoint& encoding, std::size_t rows, std::size_t cols,

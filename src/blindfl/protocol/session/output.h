@@ -37,9 +37,19 @@ void check_output_scale(int output_scale, int product_scale, bool finer_is_asked
 /// Throws InvalidArgument if the hidden value could have too many bits to be rounded and opened safely.
 [[nodiscard]] OutputShare round_output(const OutputShare& output, int scale);
 
-/// Opens Z to B. At B: the values of Z, row by row. At A: nothing.
-/// Cost: one message of 8 bytes per value, A to B. Reveals: Z, rounded, to B.
-/// Throws ProtocolError at B if a value is larger than it can be: the parties' shares then do not belong together.
+/// This party's share in the session with one peer; `layer` is the number that both know its messages by.
+struct SessionShare {
+  Session* session = nullptr;
+  std::uint32_t layer = 0;
+  OutputShare output;
+};
+
+/// Opens Z, the sum over all sessions, to B. At B: the values of Z, row by row. At A, which has one session: nothing.
+/// Cost: one message of 8 bytes per value and session, A to B. Reveals: Z, rounded, to B; with several A's also the
+/// part of each. Throws InvalidArgument if there is no share, if the shares differ in shape or scale, or if A has
+/// several; ProtocolError at B if a value is larger than it can be: the parties' shares then do not belong together.
+[[nodiscard]] std::optional<std::vector<double>> open_output(std::span<const SessionShare> rounded);
+/// The same with one session.
 [[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,
                                                              const OutputShare& rounded);
 
