@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "blindfl/app/plan/job_layers.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {

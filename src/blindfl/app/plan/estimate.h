@@ -8,7 +8,7 @@
 #include "blindfl/app/job/shared.h"
 #include "blindfl/app/plan/machine_speed.h"
 #include "blindfl/app/plan/party_shape.h"
-#include "blindfl/protocol/plan/plan_table.h"
+#include "blindfl/protocol/plan/plan_row.h"
 #include "blindfl/protocol/plan/step_cost.h"
 
 // What a job will cost, before anything runs: bytes exactly, seconds and memory about.

@@ -7,9 +7,9 @@
 
 #include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/open_top.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/plan/plan_words.h"
 
 namespace blindfl::app {
 
@@ -60,8 +60,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
   };
   all.push_back({"security", security_text(expected.schemes)});
   // Masks are those that were planned; a run that was made longer opened more values under them.
-  all.push_back(
-      {"hiding of masks and noise", protocol::hiding_in_words(expected.exposure * prolonged(facts, expected))});
+  all.push_back({"hiding of masks and noise", hiding_in_words(expected.exposure * prolonged(facts, expected))});
   return all;
 }
 

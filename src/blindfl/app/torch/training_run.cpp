@@ -17,6 +17,7 @@
 #include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/peer_limits.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/app/torch/baseline.h"
 #include "blindfl/app/torch/folder_start.h"
 #include "blindfl/app/torch/kept_alignments.h"
@@ -29,7 +30,6 @@
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/he/plan.h"
-#include "blindfl/protocol/plan/plan_words.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/run/loss_trend.h"
 
@@ -292,7 +292,7 @@ void TrainingRun::make_parts() {
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
+  for (const std::string& line : choice_lines(model_.plan)) out_ << line << "\n";
   if (is_b() && model_.family == nn::Family::kLinear) {
     model_.labels = standardised(training_->in_order(train_rows_.labels));
   }
@@ -328,7 +328,7 @@ void TrainingRun::warn_of_hiding() const {
   const JobEstimate expected = estimate(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_,
                                         alignment_.train.size(), job_link(job_.shared.scheme));
   if (-std::log2(expected.exposure) >= he::kHidingOfRun) return;
-  out_ << "WARNING: hiding of masks and noise: " << protocol::hiding_in_words(expected.exposure)
+  out_ << "WARNING: hiding of masks and noise: " << hiding_in_words(expected.exposure)
        << ". SECURITY.md says what that means.\n"
        << std::flush;
 }
