@@ -54,7 +54,7 @@ TEST(Consent, IsAskedOfAAloneAndGivenByAcceptOpenTop) {
   EXPECT_THAT(refusal(own, facts), SizeIs(3));
   own.accept = job::Acceptance::kOpenTop;
   EXPECT_THAT(refusal(own, facts), SizeIs(0));
-  EXPECT_THAT(refusal({.party = job::PartyName::kB}, facts), SizeIs(0)) << "it is not B's to say";
+  EXPECT_THAT(refusal({.party = Party::kB}, facts), SizeIs(0)) << "it is not B's to say";
 }
 
 TEST(Consent, SaysInThreeLinesWhatBCouldWorkOutAndWhatToDo) {
@@ -125,13 +125,13 @@ TEST(Consent, IsAnOptionOfAsAlone) {
 TEST(StartWarnings, NameBWithoutFeaturesAtA) {
   const run::ModelFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(0));
   EXPECT_THAT(outright_warning({}, facts).value_or(""), HasSubstr("B has no features"));
-  EXPECT_EQ(outright_warning({.party = job::PartyName::kB}, facts), std::nullopt);
+  EXPECT_EQ(outright_warning({.party = Party::kB}, facts), std::nullopt);
   EXPECT_EQ(outright_warning({}, open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(1))), std::nullopt);
 }
 
 TEST(StartWarnings, NameASeedAtWhoeverSetIt) {
-  for (const auto& [name, party] : {std::pair(job::PartyName::kA, Party::kA), {job::PartyName::kB, Party::kB}}) {
-    job::Own own{.party = name};
+  for (const Party party : {Party::kA, Party::kB}) {
+    job::Own own{.party = party};
     EXPECT_EQ(seed_warning(own), std::nullopt);
     EXPECT_EQ(seeded_party(own), std::nullopt);
     own.run.weight_seed = 5;

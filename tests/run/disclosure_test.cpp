@@ -168,7 +168,7 @@ TEST(Disclosure, DependsOnWhatTheModelHas) {
     EXPECT_THAT(said(party, {}), Not(HasSubstr("ncrypted")));
     EXPECT_THAT(said(party, {.encrypted_update = true}), HasSubstr("ncrypted"));
     EXPECT_THAT(said(party, {}), HasSubstr("same people"));
-    EXPECT_THAT(said(party, {.matching = Matching::kBoth}),
+    EXPECT_THAT(said(party, {.matching = Matching::kIntersection}),
                 AllOf(HasSubstr("Which of its own ids the other party has"), Not(HasSubstr("same people"))));
     EXPECT_THAT(said(party, {.matching = Matching::kUnion}), HasSubstr("how many both have, and not which"));
     EXPECT_THAT(said(party, {}), Not(HasSubstr("epochs")));

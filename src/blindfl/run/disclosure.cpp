@@ -43,7 +43,7 @@ constexpr const char* kHonesty =
 
 Texts learned_by_both(const ModelFacts& model, Party party) {
   const bool learns_ids =
-      model.matching == Matching::kBoth || (model.matching == Matching::kOnlyB && party == Party::kB);
+      model.matching == Matching::kIntersection || (model.matching == Matching::kOnlyB && party == Party::kB);
   return those_that_hold({
       {true,
        "The shapes: rows of a batch, number of batches, features of each party, outputs of the model, and how numbers "
@@ -54,7 +54,7 @@ Texts learned_by_both(const ModelFacts& model, Party party) {
        "How many ids the other party has, and not which of its own are among them."},
       {model.matching == Matching::kUnion,
        "How many ids the other party has and how many both have, and not which of its own are among them."},
-      {model.matching == Matching::kAgreed,
+      {model.matching == Matching::kAligned,
        "That its rows and the other party's are about the same people, in the same order."},
       {model.stops_early, "After which epochs the model was better than before on rows kept back, in B's judgement."},
   });

@@ -11,10 +11,10 @@ namespace blindfl::run {
 
 /// How the parties found the rows that they have in common.
 enum class Matching {
-  kAgreed,  ///< they said that row i of both is about the same person
-  kBoth,    ///< by private set intersection; both learned it
-  kOnlyB,   ///< only B learned it
-  kUnion,   ///< neither learned more than how many
+  kAligned,       ///< they said that row i of both is about the same person
+  kIntersection,  ///< by private set intersection; both learned it
+  kOnlyB,         ///< only B learned it
+  kUnion,         ///< neither learned more than how many
 };
 
 /// A source layer as whoever sees its outputs Z sees it.
@@ -30,7 +30,7 @@ struct ModelFacts {
   bool encrypted_update = false;    ///< A's weights, or tables, learn under encryption
   bool encrypted_update_b = false;  ///< B's tables do
   bool short_keys = false;          ///< some products were encrypted by Paillier with keys of 2048 bits
-  Matching matching = Matching::kAgreed;
+  Matching matching = Matching::kAligned;
   bool stops_early = false;    ///< B says after each epoch whether the model got better
   LayerFacts numeric_layer{};  ///< 0 of either: not known
   LayerFacts category_layer{};

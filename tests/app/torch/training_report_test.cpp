@@ -29,7 +29,7 @@ job::Job job_of(Party party, double line_speed) {
   job.shared.training.batch = 64;
   job.shared.training.epochs = 3;
   job.shared.scheme.line_speed = line_speed;
-  job.own.party = party == Party::kA ? job::PartyName::kA : job::PartyName::kB;
+  job.own.party = party;
   return job;
 }
 

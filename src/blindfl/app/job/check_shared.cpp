@@ -109,7 +109,7 @@ void check_shared(const Shared& shared, const Given& given) {
   check_model(shared.model, given);
   check_training(shared.training, given);
   check_names(shared.scheme, given);
-  if (shared.scheme.update == UpdateKind::kEncrypted) check_encrypted_update(shared, given);
+  if (shared.scheme.update == protocol::Update::kEncrypted) check_encrypted_update(shared, given);
 }
 
 }  // namespace blindfl::app::job

@@ -71,7 +71,7 @@ ConsentError::ConsentError(std::vector<std::string> lines)
     : ConfigError(joined_lines(lines)), lines_(std::move(lines)) {}
 
 void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens opens) {
-  if (own.party == job::PartyName::kB || own.accept == job::Acceptance::kOpenTop) return;
+  if (own.party == Party::kB || own.accept == job::Acceptance::kOpenTop) return;
   throw ConsentError(
       {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
        "features that are 0 or 1 exactly (SECURITY.md, README.md).",
@@ -81,7 +81,7 @@ void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens op
 }
 
 std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts) {
-  if (own.party == job::PartyName::kB || !run::open_top_reach(facts).outright) return std::nullopt;
+  if (own.party == Party::kB || !run::open_top_reach(facts).outright) return std::nullopt;
   return "WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.";
 }
 
@@ -93,7 +93,7 @@ std::optional<std::string> seed_warning(const job::Own& own) {
 
 std::optional<Party> seeded_party(const job::Own& own) {
   if (!own.run.weight_seed) return std::nullopt;
-  return own.party == job::PartyName::kA ? Party::kA : Party::kB;
+  return own.party;
 }
 
 }  // namespace blindfl::app

@@ -42,7 +42,7 @@ void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
 
 void ScoringRun::run(Use use, const std::filesystem::path& path,
                      const std::optional<std::filesystem::path>& scores_path) {
-  const Party party = party_of(job_.own.party);
+  const Party party = job_.own.party;
   const bool is_b = party == Party::kB;
   const std::filesystem::path folder = job_.own.run.folder / "model";
   if (scores_path) require_place(*scores_path, "--scores");

@@ -99,20 +99,6 @@ std::string amount_text(double value, Unit unit) {
   return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
 }
 
-run::Matching matching_of(job::AlignmentMode mode) {
-  switch (mode) {
-    case job::AlignmentMode::kAligned:
-      return run::Matching::kAgreed;
-    case job::AlignmentMode::kIntersection:
-      return run::Matching::kBoth;
-    case job::AlignmentMode::kOnlyB:
-      return run::Matching::kOnlyB;
-    case job::AlignmentMode::kUnion:
-      return run::Matching::kUnion;
-  }
-  fail<InvalidArgument>("there is no such alignment");
-}
-
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
   // Words between steps are waited for outside the layers; they are few.
   const double products = std::max(0.0, facts.in_protocol - facts.waiting - facts.sending);
@@ -143,7 +129,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.model.encrypted_update = facts.model.encrypted_update;
   report.model.encrypted_update_b = facts.model.encrypted_update_b;
   report.model.short_keys = has_short_keys(expected.schemes);
-  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.matching = facts.job.shared.alignment.mode;
   report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
   report.model.weight_seed = seeded_party(facts.job.own);
   return report;

@@ -68,7 +68,7 @@ std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& row
 }  // namespace
 
 TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume)
-    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(party_of(job.own.party)) {
+    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(job.own.party) {
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
   require<ConfigError>(!job.own.data.test || job.shared.training.test_share.value_or(0) == 0,
                        "shared.training.test_share is for jobs without a test file, and private.data.test names one; "

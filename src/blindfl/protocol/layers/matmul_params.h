@@ -6,17 +6,12 @@
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/run_length.h"
 #include "blindfl/protocol/layers/sgd_plan.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/settings.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::protocol {
-
-/// How A's weights learn.
-enum class Update {
-  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
-  kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
-};
 
 /// The public shape of both parties' features.
 struct FeatureShape {
