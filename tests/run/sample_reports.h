@@ -125,7 +125,7 @@ inline run::RunReport sample_of_two_classes() {
 inline run::RunReport sample_of_many_classes(std::size_t count = 18) {
   run::RunReport report = sample_of(Party::kB, "Multinomial regression", 950);
   add_quality(report, "accuracy", 0.871, 2.3);
-  for (std::size_t i = 0; i < count; ++i) report.classes.names.push_back("class of number " + std::to_string(i));
+  for (std::size_t i = 0; i < count; ++i) report.classes.classes.push_back("class of number " + std::to_string(i));
   for (std::size_t i = 0; i < count * count; ++i) {
     report.classes.counts.push_back(i / count == i % count ? 9000 - 300.0 * static_cast<double>(i / count) : 37);
   }

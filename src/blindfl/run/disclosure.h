@@ -24,7 +24,7 @@ struct LayerFacts {
 };
 
 /// What there is to know of a model to say who learns what.
-struct ModelFacts {
+struct DisclosureFacts {
   bool numeric = true;              ///< has layers of numeric features (MatMul)
   bool categorical = false;         ///< has layers of categories (Embed-MatMul)
   bool encrypted_update = false;    ///< A's weights, or tables, learn under encryption
@@ -48,13 +48,13 @@ struct OpenTopReach {
   bool outright = false;         ///< B has no features: Z is A's part itself
   bool may_be_outright = false;  ///< it is not known yet whether B has any
 };
-[[nodiscard]] OpenTopReach open_top_reach(const ModelFacts& model);
+[[nodiscard]] OpenTopReach open_top_reach(const DisclosureFacts& model);
 
 /// The warning of every party's documents, in one paragraph: what B can work out under an open top, with figures.
 [[nodiscard]] std::string open_top_warning();
 
 /// The same of one way each, for this model: only those that are open. Whole sentences.
-[[nodiscard]] std::vector<std::string> open_top_ways(const ModelFacts& model);
+[[nodiscard]] std::vector<std::string> open_top_ways(const DisclosureFacts& model);
 
 /// What a party knows after training an open top model under the protocol, in plain words, a sentence or two each.
 /// `never_saw` is about messages: what can be worked out from them all the same is in `could_work_out`.
@@ -66,6 +66,6 @@ struct Disclosure {
 
 /// From the protocol alone: the same at both parties, and without a value of the run.
 /// Throws InvalidArgument for a model without any layer.
-[[nodiscard]] Disclosure disclosure_of(Party party, const ModelFacts& model);
+[[nodiscard]] Disclosure disclosure_of(Party party, const DisclosureFacts& model);
 
 }  // namespace blindfl::run

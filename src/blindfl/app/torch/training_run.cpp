@@ -269,9 +269,10 @@ void TrainingRun::make_parts() {
   theirs_ = exchange_shapes(session, mine);
   check_peer_shape(job_.own.limits, theirs_);
   out_ << "the peer has " << words_of(theirs_) << "\n";
-  const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
+  const run::DisclosureFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
+  expected_ = estimate(*layers_, job_.shared.scheme, job_link(job_.shared.scheme));
   settle_epochs();
   warn_of_hiding();
   const job::Training& training = job_.shared.training;
@@ -324,11 +325,8 @@ void TrainingRun::settle_epochs() {
 
 // Both parties are told before anything is masked; what hides enough needs no words.
 void TrainingRun::warn_of_hiding() const {
-  const PartyShape& mine = preparation_->shape();
-  const JobEstimate expected = estimate(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_,
-                                        alignment_.train.size(), job_link(job_.shared.scheme));
-  if (-std::log2(expected.exposure) >= he::kHidingOfRun) return;
-  out_ << "WARNING: hiding of masks and noise: " << hiding_in_words(expected.exposure)
+  if (-std::log2(expected_.exposure) >= he::kHidingOfRun) return;
+  out_ << "WARNING: hiding of masks and noise: " << hiding_in_words(expected_.exposure)
        << ". SECURITY.md says what that means.\n"
        << std::flush;
 }
@@ -653,7 +651,7 @@ run::RunReport TrainingRun::write_report() {
                                            .party = party_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
-                                           .rows = alignment_.train.size(),
+                                           .expected = expected_,
                                            .model = model_,
                                            .epochs = epochs_,
                                            .steps = steps_here_,
