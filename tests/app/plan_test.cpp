@@ -120,7 +120,7 @@ TEST(JobLayers, HaveNoShortKeysWhereTheJobAsksFor128Bits) {
   scheme.security = job::Security::k128;
   EXPECT_EQ(securities(scheme), (std::vector<int>{128, 128}));
   EXPECT_EQ(scheme.allowed_schemes(), (std::vector<std::string>{"lattice", "paillier-3072"}));
-  scheme.features_a = scheme.standard = "paillier-3072";
+  scheme.features_a = scheme.default_scheme = "paillier-3072";
   EXPECT_EQ(securities(scheme), (std::vector<int>{128, 128}));
 }
 

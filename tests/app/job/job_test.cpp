@@ -120,7 +120,7 @@ private:
   EXPECT_EQ(job.shared.training.early_stopping.patience, 2U);
   EXPECT_TRUE(job.shared.training.derivative.clip);
   EXPECT_EQ(job.shared.training.derivative.scale, 32) << "what is not said stays";
-  EXPECT_EQ(job.shared.scheme.standard, "paillier-3072");
+  EXPECT_EQ(job.shared.scheme.default_scheme, "paillier-3072");
   EXPECT_EQ(job.shared.scheme.features_a, "lattice");
   EXPECT_EQ(job.shared.scheme.security, Security::k112);
   EXPECT_EQ(job.shared.alignment.mode, AlignmentMode::kOnlyB);

@@ -48,7 +48,7 @@ Job unusual_job() {
                          .checkpoint_every = 100,
                          .derivative = {.scale = 20, .largest = 2.5, .clip = true}};
   job.shared.scheme = {.security = Security::k128,
-                       .standard = "paillier-3072",
+                       .default_scheme = "paillier-3072",
                        .allowed = {"paillier-3072", "lattice"},
                        .automatic = false,
                        .features_a = "paillier-3072",

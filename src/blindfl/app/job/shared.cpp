@@ -197,7 +197,7 @@ Entries entries_of(Scheme& scheme) {
            "bits of security of every encryption, at least: 112 allows Paillier with keys of 2048 bits, which NIST "
            "accepts until 2030; with 128 Paillier has keys of 3072 bits. The lattice has 128 in any case",
            {.synonyms = {"security_bits", "security_level"}})
-      .add("default", scheme.standard, "the encryption of every product that nobody chose another for",
+      .add("default", scheme.default_scheme, "the encryption of every product that nobody chose another for",
            {.choices = he::scheme_names(), .synonyms = {"scheme"}})
       .add("allowed", scheme.allowed, "all that may be used", {.choices = he::scheme_names(), .fewest_items = 1})
       .add("automatic", scheme.automatic,

@@ -107,7 +107,7 @@ enum class Security { k112, k128 };
 
 struct Scheme {
   Security security = Security::k112;
-  std::string standard = "lattice";
+  std::string default_scheme = "lattice";
   std::vector<std::string> allowed = {"lattice", "paillier"};
   bool automatic = true;
   std::optional<std::string> features_a{};

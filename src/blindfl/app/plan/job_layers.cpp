@@ -73,7 +73,7 @@ protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per
 std::optional<std::string> scheme_of(const job::Scheme& scheme, const std::optional<std::string>& said) {
   if (said) return session_name(*said);
   if (scheme.automatic) return std::nullopt;
-  return session_name(scheme.standard);
+  return session_name(scheme.default_scheme);
 }
 
 std::optional<Update> update_of(const job::Scheme& scheme) {
@@ -177,9 +177,9 @@ std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) 
   std::vector<std::unique_ptr<he::Scheme>> schemes;
   const std::vector<std::string> allowed = scheme.allowed_schemes();
   schemes.reserve(allowed.size());
-  schemes.push_back(he::make_scheme(scheme.standard));
+  schemes.push_back(he::make_scheme(scheme.default_scheme));
   for (const std::string& name : allowed) {
-    if (name != scheme.standard) schemes.push_back(he::make_scheme(name));
+    if (name != scheme.default_scheme) schemes.push_back(he::make_scheme(name));
   }
   return schemes;
 }

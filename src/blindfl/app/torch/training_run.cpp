@@ -234,7 +234,7 @@ void TrainingRun::begin_folder() {
   summary_ = {};
   summary_.party = party_;
   summary_.run = connection_->session().id();
-  summary_.release = release();
+  summary_.release = version();
   summary_.model = job::Value<job::ModelKind>::write(job_.shared.model.kind);
   summary_.started = now_in_seconds();
   folder_.emplace(run::RunFolder::create(job_.own.run.folder, summary_));

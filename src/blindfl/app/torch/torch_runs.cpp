@@ -1,4 +1,4 @@
-#include "blindfl/app/torch/work_runs.h"
+#include "blindfl/app/torch/torch_runs.h"
 
 #include <unistd.h>
 
@@ -65,7 +65,7 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
 
 }  // namespace
 
-WorkRuns work_runs() {
+TorchRuns torch_runs() {
   return {.align = run_align,
           .train = run_train,
           .resume = run_resume,
