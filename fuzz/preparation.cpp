@@ -22,7 +22,7 @@ class Fitted {
     file_.replace(as_bytes(text));
     job::Job job;
     job.shared.model.kind = job::ModelKind::kWdl;
-    job.own.party = job::PartyName::kB;
+    job.own.party = Party::kB;
     job.own.data.train = file_.path();
     job.own.data.format = format;
     if (format == job::FileFormat::kCsv) {

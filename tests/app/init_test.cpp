@@ -94,7 +94,7 @@ TEST_F(Init, WritesAJobThatCanBeRead) {
       call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--model", "lr", "--out", at("job.yaml")});
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
-  EXPECT_EQ(job.own.party, job::PartyName::kB);
+  EXPECT_EQ(job.own.party, Party::kB);
   EXPECT_EQ(job.shared.model.kind, ModelKind::kLr);
   EXPECT_EQ(job.own.data.id_column, "person_id");
   EXPECT_EQ(job.own.data.label_column, "label");

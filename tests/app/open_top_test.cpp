@@ -38,7 +38,7 @@ job::Shared mlp(std::size_t width, std::size_t epochs) {
   return shared;
 }
 
-std::vector<std::string> refusal(const job::Own& own, const run::ModelFacts& facts,
+std::vector<std::string> refusal(const job::Own& own, const run::DisclosureFacts& facts,
                                  Opens opens = Opens::kTrainingRows) {
   try {
     require_consent(own, facts, opens);
@@ -49,12 +49,12 @@ std::vector<std::string> refusal(const job::Own& own, const run::ModelFacts& fac
 }
 
 TEST(Consent, IsAskedOfAAloneAndGivenByAcceptOpenTop) {
-  const run::ModelFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt);
+  const run::DisclosureFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), std::nullopt);
   job::Own own;
   EXPECT_THAT(refusal(own, facts), SizeIs(3));
   own.accept = job::Acceptance::kOpenTop;
   EXPECT_THAT(refusal(own, facts), SizeIs(0));
-  EXPECT_THAT(refusal({.party = job::PartyName::kB}, facts), SizeIs(0)) << "it is not B's to say";
+  EXPECT_THAT(refusal({.party = Party::kB}, facts), SizeIs(0)) << "it is not B's to say";
 }
 
 TEST(Consent, SaysInThreeLinesWhatBCouldWorkOutAndWhatToDo) {
@@ -88,7 +88,7 @@ TEST(Consent, CountsCategoriesAsTheBinaryColumnsThatTheyAre) {
   wdl.model.kind = job::ModelKind::kWdl;
   PartyShape a;
   a.fields = parse_fields("20,30:2", "fields");
-  const run::ModelFacts facts = open_top_facts(wdl, a, numeric_shape(2));
+  const run::DisclosureFacts facts = open_top_facts(wdl, a, numeric_shape(2));
   EXPECT_EQ(facts.category_layer.in_a, 50U);
   EXPECT_EQ(facts.category_layer.out, 64U);
   EXPECT_TRUE(run::open_top_reach(facts).span);
@@ -123,15 +123,15 @@ TEST(Consent, IsAnOptionOfAsAlone) {
 }
 
 TEST(StartWarnings, NameBWithoutFeaturesAtA) {
-  const run::ModelFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(0));
+  const run::DisclosureFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(0));
   EXPECT_THAT(outright_warning({}, facts).value_or(""), HasSubstr("B has no features"));
-  EXPECT_EQ(outright_warning({.party = job::PartyName::kB}, facts), std::nullopt);
+  EXPECT_EQ(outright_warning({.party = Party::kB}, facts), std::nullopt);
   EXPECT_EQ(outright_warning({}, open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(1))), std::nullopt);
 }
 
 TEST(StartWarnings, NameASeedAtWhoeverSetIt) {
-  for (const auto& [name, party] : {std::pair(job::PartyName::kA, Party::kA), {job::PartyName::kB, Party::kB}}) {
-    job::Own own{.party = name};
+  for (const Party party : {Party::kA, Party::kB}) {
+    job::Own own{.party = party};
     EXPECT_EQ(seed_warning(own), std::nullopt);
     EXPECT_EQ(seeded_party(own), std::nullopt);
     own.run.weight_seed = 5;

@@ -18,7 +18,7 @@ namespace blindfl::app::testing {
 inline job::Job job_of_b(std::filesystem::path train, job::ModelKind kind = job::ModelKind::kWdl) {
   job::Job job;
   job.shared.model.kind = kind;
-  job.own.party = job::PartyName::kB;
+  job.own.party = Party::kB;
   job.own.data.train = std::move(train);
   job.own.data.format = job::FileFormat::kCsv;
   job.own.data.label_column = "y";
@@ -28,7 +28,7 @@ inline job::Job job_of_b(std::filesystem::path train, job::ModelKind kind = job:
 
 inline job::Job job_of_a(std::filesystem::path train, job::ModelKind kind = job::ModelKind::kWdl) {
   job::Job job = job_of_b(std::move(train), kind);
-  job.own.party = job::PartyName::kA;
+  job.own.party = Party::kA;
   job.own.data.label_column.reset();
   return job;
 }

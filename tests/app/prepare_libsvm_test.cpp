@@ -56,7 +56,7 @@ TEST(PreparationOfLibsvm, IsDenseIfMostValuesAreThere) {
 TEST(PreparationOfLibsvm, IgnoresLabelsAtA) {
   const ScratchFolder folder;
   job::Job job = libsvm_job(folder.write("x.svm", "0 1:1\n0 9:4\n"));
-  job.own.party = job::PartyName::kA;
+  job.own.party = Party::kA;
   EXPECT_TRUE(train_rows(job, folder).labels.empty());
   EXPECT_TRUE(Preparation::fit(job).classes().empty());
 }
@@ -64,7 +64,7 @@ TEST(PreparationOfLibsvm, IgnoresLabelsAtA) {
 TEST(PreparationOfLibsvm, NeedsNoLabelsAtAOrToScore) {
   const ScratchFolder folder;
   job::Job job = libsvm_job(folder.write("x.svm", "1:1\n9:4\n"));
-  job.own.party = job::PartyName::kA;
+  job.own.party = Party::kA;
   const PreparedRows rows = train_rows(job, folder);
   EXPECT_EQ(rows.rows->rows(), 2U);
   EXPECT_EQ(numbers_of(rows)[1][8], 4);

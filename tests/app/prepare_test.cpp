@@ -47,7 +47,7 @@ constexpr std::string_view kAllKinds =
 std::vector<job::Column> all_kinds() {
   return {{.name = "age", .kind = ColumnKind::kNumeric, .transform = Transform::kStandardise},
           {.name = "city", .kind = ColumnKind::kCategorical},
-          {.name = "tags", .kind = ColumnKind::kMulti, .most_per_row = 3, .pooling = job::PoolingKind::kMean},
+          {.name = "tags", .kind = ColumnKind::kMulti, .most_per_row = 3, .pooling = Pooling::kMean},
           {.name = "note", .kind = ColumnKind::kIgnore}};
 }
 

@@ -59,6 +59,12 @@ TEST(NumberText, PutsNounsIntoThePlural) {
   EXPECT_EQ(plainly_counted(1, "row"), "1 row");
 }
 
+TEST(NumberText, ListsNumbersWithRanges) {
+  EXPECT_EQ(ranges_text({3}), "3");
+  EXPECT_EQ(ranges_text({0, 2, 3}), "0, 2 and 3") << "two in a row are no range";
+  EXPECT_EQ(ranges_text({0, 1, 2, 3, 20}), "0 to 3 and 20");
+}
+
 TEST(NumberText, WritesSeconds) {
   EXPECT_EQ(seconds_text(0), "0 ms");
   EXPECT_EQ(seconds_text(5e-7), "< 0.001 ms");

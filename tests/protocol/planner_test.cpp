@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <limits>
 #include <set>
 
@@ -16,7 +17,6 @@ namespace blindfl::protocol {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::StartsWith;
 using Kind = IntMatrix::Kind;
 using Schemes = std::vector<const he::Scheme*>;
 
@@ -66,11 +66,11 @@ TEST_F(Planner, TakesTheLatticeForDenseFeatures) {
   EXPECT_EQ(p.spec.update, Update::kExchanged);
   EXPECT_EQ(p.considered.size(), 6U);
   ASSERT_EQ(p.rows.size(), 5U) << "three ways for A's features, two for B's";
-  EXPECT_EQ(choice_text(p.rows), "A's 392 features: exchanged over lattice; B's 392 features: over lattice");
   StepCost chosen;
   for (const PlanRow& row : p.rows) {
     EXPECT_EQ(row.layer, "matmul");
     EXPECT_EQ(row.update.has_value(), row.party == Party::kA);
+    EXPECT_EQ(std::get<FeaturesPart>(row.part), (FeaturesPart{.features = 392, .most_nonzeros = 392}));
     if (row.chosen) chosen += row.step;
   }
   const LayerOption* option = find(p, "lattice", Update::kExchanged, "lattice");
@@ -81,14 +81,7 @@ TEST_F(Planner, TakesUpdatesUnderEncryptionForManySparseFeatures) {
   const LayerPlan p = plan(binary_layer(500000, 7, 62));
   EXPECT_EQ(p.spec.scheme_a, "paillier");
   EXPECT_EQ(p.spec.update, Update::kEncrypted);
-  EXPECT_THAT(choice_text(p.rows), StartsWith("A's 500,000 features, 7 a row: encrypted updates over paillier; B's "));
-  const std::string table = table_text(p.rows, {});
-  EXPECT_THAT(table, StartsWith("layer   features                       way "));
-  EXPECT_THAT(table,
-              ::testing::ContainsRegex(
-                  "\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ s +82(\\.[0-9])? MB\n"));
-  EXPECT_THAT(table, ::testing::ContainsRegex(
-                         "\n +encrypted updates over paillier +[0-9.]+ ms +7[34](\\.[0-9])? kB  chosen\n"));
+  EXPECT_EQ(std::get<FeaturesPart>(p.rows.front().part), (FeaturesPart{.features = 500000, .most_nonzeros = 7}));
   const LayerOption* encrypted = find(p, "paillier", Update::kEncrypted, p.spec.scheme_b);
   const LayerOption* exchanged = find(p, "lattice", Update::kExchanged, p.spec.scheme_b);
   ASSERT_TRUE(encrypted != nullptr && exchanged != nullptr);
@@ -162,7 +155,6 @@ TEST_F(Planner, HonoursWhatWasChosen) {
   EXPECT_EQ(a.spec.scheme_b, "lattice") << "still open";
   ASSERT_FALSE(a.rows.empty());
   EXPECT_TRUE(a.rows.front().chosen && a.rows.front().asked);
-  EXPECT_THAT(table_text(a.rows, {}), HasSubstr("  chosen, as asked\n"));
   EXPECT_EQ(a.considered.size(), 2U);
 
   EXPECT_EQ(plan(dense, {}, {.scheme_b = "paillier"}).spec.scheme_b, "paillier");
@@ -201,9 +193,7 @@ TEST_F(Planner, KnowsWhatWeightDecayRulesOutAndMakesTravel) {
   EXPECT_EQ(encrypted->refused,
             "layer 'matmul': updates under encryption only ever add to a ciphertext, and weight decay would scale it. "
             "Use update: exchanged, or no weight decay");
-  const std::string table = table_text(p.rows, {});
-  EXPECT_THAT(table, ::testing::ContainsRegex("encrypted updates over paillier +- +-  not possible \\[1\\]\n"));
-  EXPECT_THAT(table, HasSubstr("\n[1] layer 'matmul': updates under encryption only ever add"));
+  EXPECT_EQ(std::ranges::count(p.rows, encrypted->refused, &PlanRow::refused), 1);
   EXPECT_EQ(p.considered.front().setup.bytes(), 0U) << "V_B shrinks, and travels with every step";
 }
 
@@ -363,7 +353,7 @@ TEST_F(Planner, MakesTheSamePlanAtBothPartiesSoThatTheirLayersAgree) {
       MatMul layer(session, p.spec);
       SeededRandom random(3);
       (void)layer.forward(random_features(kBinary, Kind::kDense, 8, layer.params().in(session.party()), random));
-      return std::pair(table_text(p.rows, link), layer.params().settings());
+      return std::pair(p.rows, layer.params().settings());
     });
     EXPECT_EQ(a, b);
   }

@@ -10,7 +10,6 @@
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/plan/embed_cost.h"
 #include "blindfl/protocol/plan/layer_cost.h"
-#include "blindfl/protocol/plan/plan_words.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
 #include "testing/thrown.h"
@@ -107,15 +106,6 @@ TEST(RunLength, ThatDiffersBetweenThePartiesIsFoundBeforeAnythingIsOpened) {
   const auto [a, b] = parties.run(with(5), with(6));
   EXPECT_THAT(a, HasSubstr("run.passes is 5 here and 6 at the peer"));
   EXPECT_THAT(b, HasSubstr("run.passes is 6 here and 5 at the peer"));
-}
-
-TEST(PlanWords, SaySecurityAndHiding) {
-  EXPECT_EQ(security_in_words(128), "128 bits");
-  EXPECT_EQ(security_in_words(112), "112 bits (NIST: until 2030)");
-  EXPECT_EQ(hiding_in_words(0x1p-43), "43 bits for the whole run");
-  EXPECT_EQ(hiding_in_words(0x1.8p-44), "43 bits for the whole run") << "rounded down";
-  EXPECT_THAT(hiding_in_words(0x1p-16), ::testing::StartsWith("16 bits for the whole run, below the 40"));
-  EXPECT_THAT(hiding_in_words(4.0), ::testing::StartsWith("0 bits"));
 }
 
 }  // namespace

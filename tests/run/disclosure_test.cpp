@@ -19,15 +19,15 @@ using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
 
-std::vector<ModelFacts> all_models() {
-  std::vector<ModelFacts> models;
+std::vector<DisclosureFacts> all_models() {
+  std::vector<DisclosureFacts> models;
   for (unsigned bits = 0; bits < 1024; ++bits) {
-    ModelFacts model{.numeric = (bits & 1) != 0,
-                     .categorical = (bits & 2) != 0,
-                     .encrypted_update = (bits & 4) != 0,
-                     .short_keys = (bits & 512) != 0,
-                     .matching = static_cast<Matching>((bits >> 3) & 3),
-                     .stops_early = (bits & 32) != 0};
+    DisclosureFacts model{.numeric = (bits & 1) != 0,
+                          .categorical = (bits & 2) != 0,
+                          .encrypted_update = (bits & 4) != 0,
+                          .short_keys = (bits & 512) != 0,
+                          .matching = static_cast<Matching>((bits >> 3) & 3),
+                          .stops_early = (bits & 32) != 0};
     const LayerFacts layer{.in_a = 50, .out = (bits & 64) != 0 ? 64U : 1U};
     model.numeric_layer = model.category_layer = layer;
     model.openings = (bits & 128) != 0 ? 10 : 1;
@@ -38,7 +38,7 @@ std::vector<ModelFacts> all_models() {
 }
 
 TEST(Disclosure, SaysSomethingOfEveryKindForEveryModel) {
-  for (const ModelFacts& model : all_models()) {
+  for (const DisclosureFacts& model : all_models()) {
     for (const Party party : {Party::kA, Party::kB}) {
       const Disclosure said = disclosure_of(party, model);
       for (const auto* texts : {&said.learned, &said.could_work_out, &said.never_saw}) {
@@ -51,7 +51,7 @@ TEST(Disclosure, SaysSomethingOfEveryKindForEveryModel) {
 }
 
 TEST(Disclosure, NamesTheSecurityOfPailliersShortKeysAtBothParties) {
-  for (const ModelFacts& model : all_models()) {
+  for (const DisclosureFacts& model : all_models()) {
     for (const Party party : {Party::kA, Party::kB}) {
       const Disclosure said = disclosure_of(party, model);
       const auto names_it = Contains(AllOf(HasSubstr("112 bits"), HasSubstr("NIST: until 2030"), HasSubstr("128")));
@@ -65,7 +65,7 @@ TEST(Disclosure, NamesTheSecurityOfPailliersShortKeysAtBothParties) {
 }
 
 TEST(Disclosure, ALearnsNothingOfLabelsInAnyModel) {
-  for (const ModelFacts& model : all_models()) {
+  for (const DisclosureFacts& model : all_models()) {
     const Disclosure a = disclosure_of(Party::kA, model);
     EXPECT_THAT(a.never_saw, Contains(AllOf(HasSubstr("Labels"), HasSubstr("predictions"), HasSubstr("loss"))));
     for (const char* word : {"Predictions", "predictions", "scores", "loss", "metric"}) {
@@ -76,7 +76,7 @@ TEST(Disclosure, ALearnsNothingOfLabelsInAnyModel) {
 }
 
 TEST(Disclosure, SaysPlainlyThatBCanWorkOutAsPart) {
-  for (const ModelFacts& model : all_models()) {
+  for (const DisclosureFacts& model : all_models()) {
     const Disclosure b = disclosure_of(Party::kB, model);
     EXPECT_THAT(b.learned, Contains(HasSubstr("Predictions")));
     EXPECT_THAT(b.could_work_out, Contains(HasSubstr("alike in all of B's features")));
@@ -92,7 +92,7 @@ TEST(Disclosure, SaysPlainlyThatBCanWorkOutAsPart) {
 }
 
 TEST(Disclosure, SaysPlainlyThatBRecoversAsBinaryFeatures) {
-  for (const ModelFacts& model : all_models()) {
+  for (const DisclosureFacts& model : all_models()) {
     const Disclosure b = disclosure_of(Party::kB, model);
     EXPECT_THAT(
         b.could_work_out.front(),
@@ -113,7 +113,7 @@ TEST(Disclosure, SaysPlainlyThatBRecoversAsBinaryFeatures) {
 }
 
 TEST(Disclosure, NamesTheWaysThatTheModelLeavesOpen) {
-  ModelFacts model;
+  DisclosureFacts model;
   model.numeric_layer = {.in_a = 54, .out = 64};
   model.openings = 30;
   model.b_has_features = true;
@@ -134,7 +134,7 @@ TEST(Disclosure, NamesTheWaysThatTheModelLeavesOpen) {
 }
 
 TEST(Disclosure, SaysHowFarZIsRounded) {
-  ModelFacts model;
+  DisclosureFacts model;
   EXPECT_THAT(disclosure_of(Party::kB, model).learned, Contains(HasSubstr("rounded to 16 fractional bits")));
   EXPECT_THAT(disclosure_of(Party::kB, model).could_work_out, Each(Not(HasSubstr("lattice reduction"))));
   model.output_scale = 24;
@@ -144,7 +144,7 @@ TEST(Disclosure, SaysHowFarZIsRounded) {
 
 TEST(Disclosure, NamesASeedOfInitialWeights) {
   for (const Party party : {Party::kA, Party::kB}) {
-    ModelFacts model;
+    DisclosureFacts model;
     EXPECT_THAT(disclosure_of(peer_of(party), model).could_work_out, Each(Not(HasSubstr("weight_seed"))));
     model.weight_seed = party;
     EXPECT_THAT(disclosure_of(peer_of(party), model).could_work_out,
@@ -154,7 +154,7 @@ TEST(Disclosure, NamesASeedOfInitialWeights) {
 }
 
 TEST(Disclosure, DependsOnWhatTheModelHas) {
-  const auto said = [](Party party, const ModelFacts& model) {
+  const auto said = [](Party party, const DisclosureFacts& model) {
     const Disclosure all = disclosure_of(party, model);
     std::string text;
     for (const auto* texts : {&all.learned, &all.could_work_out, &all.never_saw}) {
@@ -168,7 +168,7 @@ TEST(Disclosure, DependsOnWhatTheModelHas) {
     EXPECT_THAT(said(party, {}), Not(HasSubstr("ncrypted")));
     EXPECT_THAT(said(party, {.encrypted_update = true}), HasSubstr("ncrypted"));
     EXPECT_THAT(said(party, {}), HasSubstr("same people"));
-    EXPECT_THAT(said(party, {.matching = Matching::kBoth}),
+    EXPECT_THAT(said(party, {.matching = Matching::kIntersection}),
                 AllOf(HasSubstr("Which of its own ids the other party has"), Not(HasSubstr("same people"))));
     EXPECT_THAT(said(party, {.matching = Matching::kUnion}), HasSubstr("how many both have, and not which"));
     EXPECT_THAT(said(party, {}), Not(HasSubstr("epochs")));

@@ -309,7 +309,8 @@ TEST(Report, ShowsTimesAndCosts) {
 TEST(Report, SaysWhoLearnedWhatThisPartyFirst) {
   for (const Party party : {Party::kA, Party::kB}) {
     RunReport report = party == Party::kA ? report_of_a() : report_of_b();
-    report.model = {.numeric = true, .categorical = true, .encrypted_update = true, .matching = Matching::kBoth};
+    report.model = {
+        .numeric = true, .categorical = true, .encrypted_update = true, .matching = Matching::kIntersection};
     const std::string html = report_html(report);
     const std::string own(name_of(party));
     const std::string other(name_of(peer_of(party)));

@@ -76,7 +76,7 @@ inline run::RunReport sample_of(Party party, std::string model, double scale) {
                    {"training: handing over to the link", 64}};
   report.costs = {{"training", 3100, 3480, run::CostComparison::Unit::kSeconds},
                   {"sent in a step", 2.77e6, 2.771e6, run::CostComparison::Unit::kBytes}};
-  report.model = {.numeric = true, .categorical = true, .matching = run::Matching::kBoth, .stops_early = true};
+  report.model = {.numeric = true, .categorical = true, .matching = run::Matching::kIntersection, .stops_early = true};
   return report;
 }
 
@@ -125,7 +125,7 @@ inline run::RunReport sample_of_two_classes() {
 inline run::RunReport sample_of_many_classes(std::size_t count = 18) {
   run::RunReport report = sample_of(Party::kB, "Multinomial regression", 950);
   add_quality(report, "accuracy", 0.871, 2.3);
-  for (std::size_t i = 0; i < count; ++i) report.classes.names.push_back("class of number " + std::to_string(i));
+  for (std::size_t i = 0; i < count; ++i) report.classes.classes.push_back("class of number " + std::to_string(i));
   for (std::size_t row = 0; row < count; ++row) {
     const double right = 9000 - 300 * static_cast<double>(row);
     for (std::size_t column = 0; column < count; ++column) report.classes.counts.push_back(row == column ? right : 37);

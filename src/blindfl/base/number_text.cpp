@@ -6,6 +6,8 @@
 #include <cmath>
 #include <span>
 
+#include "blindfl/base/text.h"
+
 namespace blindfl {
 
 namespace {
@@ -76,6 +78,20 @@ std::string counted(std::uint64_t count, std::string_view noun, std::string_view
 
 std::string plainly_counted(std::uint64_t count, std::string_view noun, std::string_view plural) {
   return std::to_string(count).append(" ").append(form_of(count, noun, plural));
+}
+
+std::string ranges_text(const std::vector<std::size_t>& numbers) {
+  std::vector<std::string> items;
+  for (std::size_t i = 0; i < numbers.size();) {
+    std::size_t end = i + 1;
+    while (end < numbers.size() && numbers[end] == numbers[end - 1] + 1) ++end;
+    // Two in a row are not worth a range.
+    if (end - i < 3) end = i + 1;
+    items.push_back(std::to_string(numbers[i]));
+    if (end - i > 1) items.back().append(" to ").append(std::to_string(numbers[end - 1]));
+    i = end;
+  }
+  return listed(items);
 }
 
 std::string bytes_text(double bytes) {

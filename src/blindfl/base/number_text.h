@@ -1,8 +1,10 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 // Numbers as people read them, with their units: on screens, in logs and in reports. None depends on the locale of the
 // process, and none but `decimal_text` writes an exponent.
@@ -20,6 +22,8 @@ namespace blindfl {
 [[nodiscard]] std::string counted(std::uint64_t count, std::string_view noun, std::string_view plural = {});
 /// The same in plain digits, "12000 rows": for lines of logs, which programs read too.
 [[nodiscard]] std::string plainly_counted(std::uint64_t count, std::string_view noun, std::string_view plural = {});
+/// "3", "0, 2 and 3", "0 to 12 and 20". Ascending.
+[[nodiscard]] std::string ranges_text(const std::vector<std::size_t>& numbers);
 /// "512 B", "1.5 kB", "20.3 MB", "6.65 GB": units of 1000; "< 1 B" for a part of one. Of what travels.
 [[nodiscard]] std::string bytes_text(double bytes);
 /// "1.3 GiB", rounded up to a tenth, as options that limit memory are in GiB. Of what is kept.

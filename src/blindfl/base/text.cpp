@@ -34,4 +34,15 @@ std::string printable(std::string_view text) {
   return clean;
 }
 
+void append(std::string& to, std::string_view separator, std::string_view what) {
+  if (!to.empty()) to += separator;
+  to += what;
+}
+
+std::string listed(const std::vector<std::string>& items) {
+  std::string text;
+  for (std::size_t i = 0; i < items.size(); ++i) append(text, i + 1 < items.size() ? ", " : " and ", items[i]);
+  return text;
+}
+
 }  // namespace blindfl

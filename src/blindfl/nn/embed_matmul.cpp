@@ -2,6 +2,7 @@
 
 #include <ostream>
 #include <utility>
+#include <vector>
 
 #include "blindfl/base/error.h"
 
@@ -10,18 +11,18 @@ namespace blindfl::nn {
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.
 class EmbedMatMulImpl::Source {
  public:
-  Source(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
-      : layer(session, spec), weight(session, layer.weight()) {
-    for (const auto& table : layer.tables()) tables.emplace_back(session, table->weight());
+  explicit Source(std::shared_ptr<protocol::EmbedMatMul> below)
+      : layer(std::move(below)), weight(layer->session(), layer->weight()) {
+    for (const auto& table : layer->tables()) tables.emplace_back(layer->session(), table->weight());
   }
 
   void backward(const protocol::EmbedPass& pass, const protocol::Derivative& derivative) {
-    const protocol::EmbedGradients gradients = layer.backward(pass, derivative);
+    const protocol::EmbedGradients gradients = layer->backward(pass, derivative);
     weight.accumulate_grad(gradients.weight);
     for (std::size_t i = 0; i < tables.size(); ++i) tables[i].accumulate_grad(gradients.tables[i]);
   }
 
-  protocol::EmbedMatMul layer;
+  std::shared_ptr<protocol::EmbedMatMul> layer;
   FederatedParameter weight;
   std::vector<FederatedParameter> tables;
 };
@@ -34,28 +35,19 @@ EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::Emb
     : EmbedMatMulImpl(session, protocol::EmbedPlan{spec, {}, {}, {}}) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedPlan& plan)
-    : source_(std::make_shared<Source>(session, plan.spec)), plan_(plan.rows) {
+    : SourceModule(std::make_shared<protocol::EmbedMatMul>(session, plan.spec), plan.rows),
+      source_(std::make_shared<Source>(shared_layer())) {
   register_federated(source_->weight);
   for (const FederatedParameter& table : source_->tables) register_federated(table);
 }
 
 SourceOutput EmbedMatMulImpl::shares(const data::Batch& batch) {
-  protocol::EmbedMatMul& layer = source_->layer;
-  const protocol::EmbedMatMulSpec& spec = layer.params().spec();
   // A party without fields knows the rows from its features, of which there may be none either.
   const std::size_t rows = batch.fields.empty() ? batch.features.rows() : batch.fields.front().rows();
-  protocol::EmbedMatMul::Forward forward = layer.forward(batch.fields, rows);
-  SourceOutput output;
-  output.shares = {{&layer.session(), layer.layer(), std::move(forward.output)}};
-  output.rows = batch.rows;
-  output.opening = {spec.output_scale, spec.derivative};
-  output.parts = {[source = source_, pass = std::make_shared<const protocol::EmbedPass>(std::move(forward.pass))](
-                      const protocol::Derivative& derivative) { source->backward(*pass, derivative); }};
-  return output;
-}
-
-torch::Tensor EmbedMatMulImpl::forward(const data::Batch& batch) {
-  return open(shares(batch));
+  protocol::EmbedMatMul::Forward forward = layer().forward(batch.fields, rows);
+  return output_of(std::move(forward.output), batch.rows,
+                   [source = source_, pass = std::make_shared<const protocol::EmbedPass>(std::move(forward.pass))](
+                       const protocol::Derivative& derivative) { source->backward(*pass, derivative); });
 }
 
 FederatedParameter EmbedMatMulImpl::weight() const {
@@ -63,30 +55,14 @@ FederatedParameter EmbedMatMulImpl::weight() const {
 }
 
 FederatedParameter EmbedMatMulImpl::table(protocol::Party features_of, std::size_t field) const {
-  const protocol::EmbedMatMulParams& params = source_->layer.params();
+  const protocol::EmbedMatMulParams& params = layer().params();
   require<InvalidArgument>(field < params.fields(features_of).size(), "layer '", params.spec().name,
                            "': there is no field ", field);
   return source_->tables[(features_of == protocol::Party::kB ? params.spec().fields_a.size() : 0) + field];
 }
 
-protocol::EmbedMatMul& EmbedMatMulImpl::layer() const {
-  return source_->layer;
-}
-
-std::optional<protocol::Settings> EmbedMatMulImpl::state_settings() const {
-  return layer().state_settings();
-}
-
-void EmbedMatMulImpl::save_layer(ByteSink& out) const {
-  layer().save(out);
-}
-
-void EmbedMatMulImpl::load_layer(ByteSource& in) {
-  layer().load(in);
-}
-
 void EmbedMatMulImpl::pretty_print(std::ostream& stream) const {
-  const protocol::EmbedMatMulSpec& spec = source_->layer.params().spec();
+  const protocol::EmbedMatMulSpec& spec = layer().params().spec();
   stream << "blindfl::EmbedMatMul(fields_a=" << spec.fields_a.size() << ", fields_b=" << spec.fields_b.size()
          << ", dimension=" << spec.dimension << ", out=" << spec.out << ")";
 }

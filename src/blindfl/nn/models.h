@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/nn/matmul.h"
+#include "blindfl/tensor/activation.h"
 
 namespace blindfl::nn {
 
@@ -42,7 +43,7 @@ class GeneralizedLinearImpl : public FederatedModule {
 };
 TORCH_MODULE(GeneralizedLinear);
 
-enum class Activation { kRelu, kTanh };
+using blindfl::Activation;
 
 /// A multi-layer perceptron of any depth. Its first layer is the source layer; what follows is B's own.
 class MlpImpl : public FederatedModule {

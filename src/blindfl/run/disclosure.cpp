@@ -41,9 +41,9 @@ constexpr const char* kShortKeys =
 constexpr const char* kHonesty =
     "All this holds while both parties follow the protocol. One that does not can learn more.";
 
-Texts learned_by_both(const ModelFacts& model, Party party) {
+Texts learned_by_both(const DisclosureFacts& model, Party party) {
   const bool learns_ids =
-      model.matching == Matching::kBoth || (model.matching == Matching::kOnlyB && party == Party::kB);
+      model.matching == Matching::kIntersection || (model.matching == Matching::kOnlyB && party == Party::kB);
   return those_that_hold({
       {true,
        "The shapes: rows of a batch, number of batches, features of each party, outputs of the model, and how numbers "
@@ -54,13 +54,13 @@ Texts learned_by_both(const ModelFacts& model, Party party) {
        "How many ids the other party has, and not which of its own are among them."},
       {model.matching == Matching::kUnion,
        "How many ids the other party has and how many both have, and not which of its own are among them."},
-      {model.matching == Matching::kAgreed,
+      {model.matching == Matching::kAligned,
        "That its rows and the other party's are about the same people, in the same order."},
       {model.stops_early, "After which epochs the model was better than before on rows kept back, in B's judgement."},
   });
 }
 
-Texts learned_by_a(const ModelFacts& model) {
+Texts learned_by_a(const DisclosureFacts& model) {
   return those_that_hold({
       {true,
        "Its own shares of the weights, and of what passes through the model. Without B's half they are "
@@ -71,7 +71,7 @@ Texts learned_by_a(const ModelFacts& model) {
   });
 }
 
-Texts never_seen_by_a(const ModelFacts& model) {
+Texts never_seen_by_a(const DisclosureFacts& model) {
   return those_that_hold({
       {true, "Labels, predictions, scores, the loss, any metric: nothing that tells how good the model is."},
       {true, "The output of the first layer (Z), its parts, and the derivatives that come back (dZ)."},
@@ -84,11 +84,11 @@ Texts never_seen_by_a(const ModelFacts& model) {
   });
 }
 
-std::string rounding_of(const ModelFacts& model) {
+std::string rounding_of(const DisclosureFacts& model) {
   return "rounded to " + std::to_string(model.output_scale) + " fractional bits";
 }
 
-Texts learned_by_b(const ModelFacts& model) {
+Texts learned_by_b(const DisclosureFacts& model) {
   const bool alone = open_top_reach(model).outright;
   return those_that_hold({
       {!alone, "The output of the first layer (Z) of every row, each time it was computed, " + rounding_of(model) +
@@ -117,7 +117,7 @@ std::string counts_of(const LayerFacts& layer, const char* what) {
 }
 
 /// (a) with this model's numbers.
-std::string span_sentence(const ModelFacts& model) {
+std::string span_sentence(const DisclosureFacts& model) {
   const bool by_numbers = spans(model.numeric_layer);
   return "(a) There are at least as many outputs as A has features (" +
          (by_numbers ? counts_of(model.numeric_layer, " features of A")
@@ -127,7 +127,7 @@ std::string span_sentence(const ModelFacts& model) {
 }
 
 /// (b) with this model's numbers.
-std::string difference_sentence(const ModelFacts& model) {
+std::string difference_sentence(const DisclosureFacts& model) {
   return "(b) The same rows are opened " + std::to_string(model.openings) + " times while weights change" +
          (model.numeric ? ": between two openings B knows how its own part changed, and what is left is A's features "
                           "times the change of A's weights."
@@ -143,7 +143,7 @@ constexpr const char* kFigures =
     "them.";
 
 /// Estimates of A's part, which need no binary features.
-Texts estimates_by_b(const ModelFacts& model) {
+Texts estimates_by_b(const DisclosureFacts& model) {
   const bool with_numbers = model.numeric && !open_top_reach(model).outright;
   return those_that_hold({
       {with_numbers,
@@ -162,7 +162,7 @@ Texts estimates_by_b(const ModelFacts& model) {
   });
 }
 
-Texts within_reach_of_b(const ModelFacts& model) {
+Texts within_reach_of_b(const DisclosureFacts& model) {
   const OpenTopReach reach = open_top_reach(model);
   Texts texts = {open_top_warning()};
   texts = joined(std::move(texts), open_top_ways(model));
@@ -192,7 +192,7 @@ Texts within_reach_of_b(const ModelFacts& model) {
       }));
 }
 
-Texts within_reach_of_a(const ModelFacts& model) {
+Texts within_reach_of_a(const DisclosureFacts& model) {
   return those_that_hold({
       {model.weight_seed == Party::kB,
        "What B drew for the initial weights, if A guesses the number that B's job sets (weight_seed)."},
@@ -202,7 +202,7 @@ Texts within_reach_of_a(const ModelFacts& model) {
   });
 }
 
-Texts never_seen_by_b(const ModelFacts& model) {
+Texts never_seen_by_b(const DisclosureFacts& model) {
   const bool alone = open_top_reach(model).outright;
   return those_that_hold({
       {true,
@@ -224,7 +224,7 @@ Texts never_seen_by_b(const ModelFacts& model) {
 
 }  // namespace
 
-OpenTopReach open_top_reach(const ModelFacts& model) {
+OpenTopReach open_top_reach(const DisclosureFacts& model) {
   return {.span = (model.numeric && spans(model.numeric_layer)) || (model.categorical && spans(model.category_layer)),
           .differences = model.openings > 1,
           .outright = model.b_has_features.has_value() && !*model.b_has_features,
@@ -243,7 +243,7 @@ std::string open_top_warning() {
          kFigures;
 }
 
-std::vector<std::string> open_top_ways(const ModelFacts& model) {
+std::vector<std::string> open_top_ways(const DisclosureFacts& model) {
   const OpenTopReach reach = open_top_reach(model);
   Texts ways;
   if (reach.span) ways.push_back(span_sentence(model));
@@ -252,7 +252,7 @@ std::vector<std::string> open_top_ways(const ModelFacts& model) {
   return ways;
 }
 
-Disclosure disclosure_of(Party party, const ModelFacts& model) {
+Disclosure disclosure_of(Party party, const DisclosureFacts& model) {
   require<InvalidArgument>(model.numeric || model.categorical,
                            "who learns what: a model has numeric features, categories or both");
   if (party == Party::kA) {

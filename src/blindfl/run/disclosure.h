@@ -11,10 +11,10 @@ namespace blindfl::run {
 
 /// How the parties found the rows that they have in common.
 enum class Matching {
-  kAgreed,  ///< they said that row i of both is about the same person
-  kBoth,    ///< by private set intersection; both learned it
-  kOnlyB,   ///< only B learned it
-  kUnion,   ///< neither learned more than how many
+  kAligned,       ///< they said that row i of both is about the same person
+  kIntersection,  ///< by private set intersection; both learned it
+  kOnlyB,         ///< only B learned it
+  kUnion,         ///< neither learned more than how many
 };
 
 /// A source layer as whoever sees its outputs Z sees it.
@@ -24,13 +24,13 @@ struct LayerFacts {
 };
 
 /// What there is to know of a model to say who learns what.
-struct ModelFacts {
+struct DisclosureFacts {
   bool numeric = true;              ///< has layers of numeric features (MatMul)
   bool categorical = false;         ///< has layers of categories (Embed-MatMul)
   bool encrypted_update = false;    ///< A's weights, or tables, learn under encryption
   bool encrypted_update_b = false;  ///< B's tables do
   bool short_keys = false;          ///< some products were encrypted by Paillier with keys of 2048 bits
-  Matching matching = Matching::kAgreed;
+  Matching matching = Matching::kAligned;
   bool stops_early = false;    ///< B says after each epoch whether the model got better
   LayerFacts numeric_layer{};  ///< 0 of either: not known
   LayerFacts category_layer{};
@@ -48,13 +48,13 @@ struct OpenTopReach {
   bool outright = false;         ///< B has no features: Z is A's part itself
   bool may_be_outright = false;  ///< it is not known yet whether B has any
 };
-[[nodiscard]] OpenTopReach open_top_reach(const ModelFacts& model);
+[[nodiscard]] OpenTopReach open_top_reach(const DisclosureFacts& model);
 
 /// The warning of every party's documents, in one paragraph: what B can work out under an open top, with figures.
 [[nodiscard]] std::string open_top_warning();
 
 /// The same of one way each, for this model: only those that are open. Whole sentences.
-[[nodiscard]] std::vector<std::string> open_top_ways(const ModelFacts& model);
+[[nodiscard]] std::vector<std::string> open_top_ways(const DisclosureFacts& model);
 
 /// What a party knows after training an open top model under the protocol, in plain words, a sentence or two each.
 /// `never_saw` is about messages: what can be worked out from them all the same is in `could_work_out`.
@@ -66,6 +66,6 @@ struct Disclosure {
 
 /// From the protocol alone: the same at both parties, and without a value of the run.
 /// Throws InvalidArgument for a model without any layer.
-[[nodiscard]] Disclosure disclosure_of(Party party, const ModelFacts& model);
+[[nodiscard]] Disclosure disclosure_of(Party party, const DisclosureFacts& model);
 
 }  // namespace blindfl::run

@@ -20,7 +20,7 @@ constexpr std::string_view kPolicy =
     "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 void check_report(const RunReport& report) {
-  const std::size_t classes = report.classes.names.size();
+  const std::size_t classes = report.classes.classes.size();
   require<InvalidArgument>(report.classes.counts.size() == classes * classes &&
                                report.regression.predicted.size() == report.regression.actual.size(),
                            "report: counts of classes or predictions do not fit together");
@@ -28,10 +28,10 @@ void check_report(const RunReport& report) {
   for (const Measure& measure : report.summary.results) check_may_keep(Party::kA, measure.name, "report");
   for (const Measure& measure : report.summary.baseline) check_may_keep(Party::kA, measure.name, "report");
   for (const MeasureCurve& curve : report.curves) check_may_keep(Party::kA, curve.name, "report");
-  require<InvalidArgument>(report.roc.empty() && report.calibration.empty() && report.classes.names.empty() &&
-                               report.regression.actual.empty(),
-                           "report: a ROC curve, calibration, classes and predictions tell of labels and scores, and "
-                           "nothing of A's may");
+  require<InvalidArgument>(
+      report.roc.empty() && report.calibration.empty() && report.classes.empty() && report.regression.actual.empty(),
+      "report: a ROC curve, calibration, classes and predictions tell of labels and scores, and "
+      "nothing of A's may");
   require<InvalidArgument>(
       report.summary.confusion.empty() && !report.summary.still_falling,
       "report: a confusion matrix and the course of the loss tell of labels and scores, and nothing "

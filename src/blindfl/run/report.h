@@ -8,6 +8,7 @@
 
 #include "blindfl/net/ledger_file.h"
 #include "blindfl/run/chart.h"
+#include "blindfl/run/confusion.h"
 #include "blindfl/run/disclosure.h"
 #include "blindfl/run/metrics.h"
 #include "blindfl/run/metrics_log.h"
@@ -34,12 +35,6 @@ struct MeasureCurve {
 struct PhaseTime {
   std::string name;  ///< as in "waiting for the peer"
   double seconds = 0;
-};
-
-/// How often rows of each class were taken for which, at B.
-struct ClassCounts {
-  std::vector<std::string> names = {};
-  std::vector<double> counts = {};  ///< of rows, or their weights, names x names: by actual class, then by predicted
 };
 
 /// Predictions of a regression beside what they should have been, at B.
@@ -77,12 +72,12 @@ struct RunReport {
   std::vector<MeasureCurve> curves = {};         ///< at A measures of the work alone
   std::vector<RocPoint> roc = {};                ///< at B only
   std::vector<CalibrationBin> calibration = {};  ///< at B only
-  ClassCounts classes{};                         ///< at B only
+  ConfusionMatrix classes{};                     ///< at B only, of any number of classes
   PredictedActual regression{};                  ///< at B only
   std::vector<net::StepTotals> traffic = {};     ///< of the ledger: see net::audit
   std::vector<PhaseTime> phases = {};
   std::vector<CostComparison> costs = {};
-  ModelFacts model{};  ///< for the words on who learned what
+  DisclosureFacts model{};  ///< for the words on who learned what
 };
 
 /// Curves of what a run measured, one for each set and name, in the order in which they first appear.

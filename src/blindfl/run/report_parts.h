@@ -50,7 +50,7 @@ void write_quality(Markup& out, const RunReport& report);
 void write_work(Markup& out, const RunReport& report);
 /// Curves of one value, or of one that never changes: they are numbers, and stand on tiles.
 void write_single_values(Markup& out, const RunReport& report);
-void write_classes(Markup& out, const ClassCounts& all);
+void write_classes(Markup& out, const ConfusionMatrix& all);
 void write_plan(Markup& out, const std::vector<PlanFact>& plan);
 void write_traffic(Markup& out, const RunReport& report);
 void write_phases(Markup& out, const RunReport& report);

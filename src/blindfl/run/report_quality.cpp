@@ -203,8 +203,8 @@ void write_regression(Markup& out, const PredictedActual& rows) {
 }
 
 /// The most frequent classes, and the others as one.
-ClassCounts without_rare(const ClassCounts& all) {
-  const std::size_t count = all.names.size();
+ConfusionMatrix without_rare(const ConfusionMatrix& all) {
+  const std::size_t count = all.classes.size();
   if (count <= kMostClasses) return all;
   std::vector<double> rows(count, 0);
   for (std::size_t i = 0; i < all.counts.size(); ++i) rows[i / count] += all.counts[i];
@@ -214,12 +214,12 @@ ClassCounts without_rare(const ClassCounts& all) {
   order.resize(kMostClasses - 1);
   std::ranges::sort(order);
   std::vector<std::size_t> place(count, kMostClasses - 1);
-  ClassCounts few;
+  ConfusionMatrix few;
   for (const std::size_t i : order) {
-    place[i] = few.names.size();
-    few.names.push_back(all.names[i]);
+    place[i] = few.classes.size();
+    few.classes.push_back(all.classes[i]);
   }
-  few.names.push_back(counted(count - order.size(), "other"));
+  few.classes.push_back(counted(count - order.size(), "other"));
   few.counts.assign(kMostClasses * kMostClasses, 0);
   for (std::size_t i = 0; i < all.counts.size(); ++i) {
     few.counts[place[i / count] * kMostClasses + place[i % count]] += all.counts[i];
@@ -240,11 +240,11 @@ std::string weight_text(double weight) {
   return whole ? count_text(static_cast<std::uint64_t>(weight)) : decimal_text(weight);
 }
 
-void write_class_row(Markup& out, const ClassCounts& classes, std::size_t row) {
-  const std::size_t count = classes.names.size();
+void write_class_row(Markup& out, const ConfusionMatrix& classes, std::size_t row) {
+  const std::size_t count = classes.classes.size();
   const auto first = classes.counts.begin() + static_cast<std::ptrdiff_t>(row * count);
   const double all = std::accumulate(first, first + static_cast<std::ptrdiff_t>(count), 0.0);
-  out.open("tr").element("th", classes.names[row], {{"scope", "row"}});
+  out.open("tr").element("th", classes.classes[row], {{"scope", "row"}});
   for (std::size_t i = 0; i < count; ++i) {
     const double cell = classes.counts[row * count + i];
     out.element("td", weight_text(cell), {{"class", heat_class(cell, all, i == row)}});
@@ -256,22 +256,22 @@ void write_class_row(Markup& out, const ClassCounts& classes, std::size_t row) {
 
 }  // namespace
 
-void write_classes(Markup& out, const ClassCounts& all) {
-  if (all.names.empty()) return;
-  const ClassCounts classes = without_rare(all);
+void write_classes(Markup& out, const ConfusionMatrix& all) {
+  if (all.empty()) return;
+  const ConfusionMatrix classes = without_rare(all);
   out.open("figure", {{"class", "wide"}}).element("figcaption", "Confusion matrix: rows by actual and predicted class");
   out.open("div", {{"class", "scroll"}}).open("table", {{"class", "confusion"}}).open("thead").open("tr");
   out.element("th", "actual \\ predicted", {{"scope", "col"}});
-  for (const std::string& name : classes.names) out.element("th", name, {{"class", "n"}, {"scope", "col"}});
+  for (const std::string& name : classes.classes) out.element("th", name, {{"class", "n"}, {"scope", "col"}});
   out.element("th", "recall", {{"class", "n"}, {"scope", "col"}}).close().close().open("tbody");
-  for (std::size_t row = 0; row < classes.names.size(); ++row) write_class_row(out, classes, row);
+  for (std::size_t row = 0; row < classes.classes.size(); ++row) write_class_row(out, classes, row);
   out.close().close().close().close();
 }
 
 void write_quality(Markup& out, const RunReport& report) {
   const std::vector<CurveGroup> groups = groups_of(report, false);
   const bool any_chart = std::ranges::any_of(groups, [](const CurveGroup& g) { return !is_single(g.curves); });
-  if (!any_chart && report.roc.empty() && report.calibration.empty() && report.classes.names.empty() &&
+  if (!any_chart && report.roc.empty() && report.calibration.empty() && report.classes.empty() &&
       report.regression.actual.empty()) {
     return;
   }

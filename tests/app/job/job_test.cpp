@@ -37,7 +37,7 @@ std::string refusal(const std::vector<std::string>& overrides) {
 TEST(Job, HasTheDefaultsOfItsStructs) {
   Job expected;
   expected.shared.model.kind = ModelKind::kMlp;
-  expected.own.party = PartyName::kB;
+  expected.own.party = Party::kB;
   expected.own.data.train = "b.csv";
   expected.own.link.listen = "0.0.0.0:7000";
   expected.own.link.plaintext = true;
@@ -110,7 +110,7 @@ private:
   EXPECT_EQ(job.shared.model.kind, ModelKind::kMlr);
   EXPECT_EQ(job.shared.model.classes, 20U);
   EXPECT_THAT(job.shared.model.hidden, ElementsAre(128, 64, 16));
-  EXPECT_EQ(job.shared.model.activation, ActivationKind::kTanh);
+  EXPECT_EQ(job.shared.model.activation, Activation::kTanh);
   EXPECT_EQ(job.shared.model.initial_deviation, 0.5);
   EXPECT_EQ(job.shared.training.learning_rate, 0.01);
   EXPECT_EQ(job.shared.training.momentum, 0.9);
@@ -120,7 +120,7 @@ private:
   EXPECT_EQ(job.shared.training.early_stopping.patience, 2U);
   EXPECT_TRUE(job.shared.training.derivative.clip);
   EXPECT_EQ(job.shared.training.derivative.scale, 32) << "what is not said stays";
-  EXPECT_EQ(job.shared.scheme.standard, "paillier-3072");
+  EXPECT_EQ(job.shared.scheme.default_scheme, "paillier-3072");
   EXPECT_EQ(job.shared.scheme.features_a, "lattice");
   EXPECT_EQ(job.shared.scheme.security, Security::k112);
   EXPECT_EQ(job.shared.alignment.mode, AlignmentMode::kOnlyB);
@@ -146,7 +146,7 @@ TEST(Job, MayLeaveSectionsEmpty) {
 }
 
 TEST(Job, OfAMayHaveAnEmptyTop) {
-  EXPECT_EQ(parse(edited_job("  party: b\n", "  party: a\n  top:\n")).own.party, PartyName::kA);
+  EXPECT_EQ(parse(edited_job("  party: b\n", "  party: a\n  top:\n")).own.party, Party::kA);
 }
 
 TEST(Job, FindsItsFilesBesideItself) {

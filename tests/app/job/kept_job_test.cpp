@@ -44,6 +44,16 @@ TEST(KeptJob, KeepsNoSecret) {
   EXPECT_THAT(changes(back, job), IsEmpty()) << "what is not kept is not compared";
 }
 
+TEST(KeptJob, OfAModelIsTheSectionSharedLineByLine) {
+  const Shared shared =
+      job_with({"shared.training.schedule=[{epoch: 3, learning_rate: 0.01}]", "shared.model.dlrm.vectors=3"}).shared;
+  const std::string text = kept_shared(shared);
+  EXPECT_THAT(text, HasSubstr("\nmodel.dlrm.vectors=3\n"));
+  EXPECT_THAT(text, HasSubstr("\ntraining.schedule=[{epoch: 3, learning_rate: 0.01}]\n"));
+  EXPECT_EQ(parse_kept_shared(text), shared);
+  EXPECT_THROW((void)parse_kept_shared(text.substr(0, text.size() - 1)), DataError);
+}
+
 TEST(KeptJob, NamesWhatChanged) {
   const Job was = job_with({});
   EXPECT_THAT(changes(was, job_with({"shared.training.batch=64"})),

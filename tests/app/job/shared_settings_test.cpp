@@ -23,7 +23,7 @@ TEST(SharedSettings, NameWhatDiffersWithBothValues) {
   theirs.training.epochs = 5;
   theirs.model.hidden = {64};
   theirs.model.initial_deviation = 0.5;
-  theirs.scheme.update = UpdateKind::kEncrypted;
+  theirs.scheme.update = protocol::Update::kEncrypted;
   theirs.training.schedule = {{.epoch = 3, .learning_rate = 0.01}};
   EXPECT_EQ(
       differences(mine, theirs),

@@ -28,7 +28,7 @@ Job unusual_job() {
   job.shared.model = {.kind = ModelKind::kDlrm,
                       .classes = 3,
                       .hidden = {7},
-                      .activation = ActivationKind::kTanh,
+                      .activation = Activation::kTanh,
                       .embedding_dim = 5,
                       .dlrm = {.bottom = {3, 2, 1}, .top = {9}, .vectors = 2},
                       .largest_weight = 0.1,
@@ -48,17 +48,17 @@ Job unusual_job() {
                          .checkpoint_every = 100,
                          .derivative = {.scale = 20, .largest = 2.5, .clip = true}};
   job.shared.scheme = {.security = Security::k128,
-                       .standard = "paillier-3072",
+                       .default_scheme = "paillier-3072",
                        .allowed = {"paillier-3072", "lattice"},
                        .automatic = false,
                        .features_a = "paillier-3072",
                        .features_b = "lattice",
-                       .update = UpdateKind::kExchanged,
+                       .update = protocol::Update::kExchanged,
                        .line_speed = 12.5,
                        .round_trip = 0.0,
                        .most_memory = 0.5};
   job.shared.alignment.mode = AlignmentMode::kUnion;
-  job.own.party = PartyName::kB;
+  job.own.party = Party::kB;
   job.own.data.train = "my data/train #1.csv";
   job.own.data.test = "/test.csv";
   job.own.data.score = "s\xC3\xA9.csv";
@@ -83,7 +83,7 @@ Job unusual_job() {
        .vocabulary = {.min_count = 2, .most = 9},
        .separator = " ",
        .most_per_row = 3,
-       .pooling = PoolingKind::kMean}};
+       .pooling = Pooling::kMean}};
   job.own.data.numeric = {.scale = 0, .largest = 1.0, .clip = true};
   job.own.top = {.class_weights = {.weights = {1.0, 0.1, 2e5}},
                  .clip_gradient = 1.5,

@@ -226,9 +226,9 @@ TEST(Momentum, IsLeftOutWhereItWouldCostCiphertexts) {
   EXPECT_EQ(momentum_of(shared, small, small), 0.9);
   EXPECT_EQ(momentum_of(shared, large, small), 0) << "the planner may choose updates under encryption";
   EXPECT_EQ(momentum_of(shared, small, tables), 0);
-  shared.scheme.update = job::UpdateKind::kExchanged;
+  shared.scheme.update = protocol::Update::kExchanged;
   EXPECT_EQ(momentum_of(shared, large, small), 0.9);
-  shared.scheme.update = job::UpdateKind::kEncrypted;
+  shared.scheme.update = protocol::Update::kEncrypted;
   EXPECT_EQ(momentum_of(shared, small, small), 0);
   shared.training.momentum = 0.5;
   EXPECT_EQ(momentum_of(shared, large, small), 0.5) << "what is said is done";

@@ -26,7 +26,7 @@ TEST(ReportCurves, OfTwoClassesAreRocCalibrationAndTheConfusionMatrix) {
   add_curves(model_of(ModelKind::kLr), evaluation, {"stays", "leaves"}, report);
   EXPECT_FALSE(report.roc.empty());
   EXPECT_FALSE(report.calibration.empty());
-  EXPECT_THAT(report.classes.names, ElementsAre("stays", "leaves"));
+  EXPECT_THAT(report.classes.classes, ElementsAre("stays", "leaves"));
   EXPECT_THAT(report.classes.counts, ElementsAre(1, 1, 1, 1));
   EXPECT_TRUE(report.regression.actual.empty());
 }
@@ -35,7 +35,7 @@ TEST(ReportCurves, OfOneClassAreTheConfusionMatrixAlone) {
   run::RunReport report;
   add_curves(model_of(ModelKind::kLr), {.predictions = {0.9, 0.2}, .labels = {1, 1}, .columns = 1}, {}, report);
   EXPECT_TRUE(report.roc.empty());
-  EXPECT_THAT(report.classes.names, ElementsAre("0", "1")) << "without names, their numbers";
+  EXPECT_THAT(report.classes.classes, ElementsAre("0", "1")) << "without names, their numbers";
   EXPECT_THAT(report.classes.counts, ElementsAre(0, 0, 1, 1));
 }
 
@@ -64,7 +64,7 @@ TEST(ReportCurves, OfARegressionArePredictionsBesideWhatIsTrue) {
     add_curves(model_of(kind), {.predictions = {1.5, 2.5}, .labels = {1, 3}, .columns = 1}, {}, report);
     EXPECT_THAT(report.regression.predicted, ElementsAre(1.5, 2.5));
     EXPECT_THAT(report.regression.actual, ElementsAre(1, 3));
-    EXPECT_TRUE(report.classes.names.empty());
+    EXPECT_TRUE(report.classes.empty());
   }
 }
 

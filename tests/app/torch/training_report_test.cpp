@@ -29,7 +29,7 @@ job::Job job_of(Party party, double line_speed) {
   job.shared.training.batch = 64;
   job.shared.training.epochs = 3;
   job.shared.scheme.line_speed = line_speed;
-  job.own.party = party == Party::kA ? job::PartyName::kA : job::PartyName::kB;
+  job.own.party = party;
   return job;
 }
 
@@ -47,6 +47,7 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
   const auto schemes = job_schemes(any.shared.scheme);
   testing::TwoParties parties(pointers_to(schemes));
   const JobLayers layers = job_layers(any.shared, a, b, kRows);
+  const JobEstimate expected = estimate(layers, any.shared.scheme, job_link(any.shared.scheme));
   const auto report = [&](protocol::Session& session) {
     const Party party = session.party();
     job::Job job = job_of(party, line_speed);
@@ -58,7 +59,7 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
                                                  .party = party,
                                                  .mine = party == Party::kA ? a : b,
                                                  .theirs = party == Party::kA ? b : a,
-                                                 .rows = kRows,
+                                                 .expected = expected,
                                                  .model = model},
                                                 summary, parties.recording(party));
     return std::pair(run::report_html(made), made.model.encrypted_update);

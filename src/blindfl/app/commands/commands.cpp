@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "blindfl/app/commands/hand_over.h"
-#include "blindfl/app/commands/work_commands.h"
+#include "blindfl/app/commands/torch_commands.h"
 #include "blindfl/app/init/init.h"
 
 namespace blindfl::app {
@@ -15,12 +15,12 @@ std::vector<Command> make_commands() {
       keygen_command(),     fingerprint_command(), ping_command(),  init_command(),
       parameters_command(), plan_command(),        audit_command(),
   };
-  const std::vector<Command> work = work_commands({.align = hand_over_job,
-                                                   .train = hand_over_job,
-                                                   .resume = hand_over_job,
-                                                   .predict = hand_over_job,
-                                                   .evaluate = hand_over_job,
-                                                   .inspect = hand_over});
+  const std::vector<Command> work = torch_commands({.align = hand_over_job,
+                                                    .train = hand_over_job,
+                                                    .resume = hand_over_job,
+                                                    .predict = hand_over_job,
+                                                    .evaluate = hand_over_job,
+                                                    .inspect = hand_over});
   commands.insert(commands.end(), work.begin(), work.end());
   return commands;
 }

@@ -7,7 +7,7 @@
 namespace blindfl::app {
 
 // Each command is a file that defines one of these. A new one is declared here and listed in commands.cpp; `init` has
-// a folder of its own. Those that need torch are in work_commands.h.
+// a folder of its own. Those that need torch are in torch_commands.h.
 [[nodiscard]] Command keygen_command();
 [[nodiscard]] Command fingerprint_command();
 [[nodiscard]] Command ping_command();

@@ -71,7 +71,7 @@ Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& 
   Facts facts;
   facts.rows =
       arguments.has("rows") ? static_cast<std::size_t>(arguments.integer("rows", 1, kMostRows)) : from_file->rows;
-  const bool is_a = job.own.party == job::PartyName::kA;
+  const bool is_a = job.own.party == Party::kA;
   facts.a = is_a ? *own : *peer;
   facts.b = is_a ? *std::move(peer) : *std::move(own);
   return facts;
@@ -93,7 +93,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   const JobEstimate expected = estimate(job.shared, facts.a, facts.b, facts.rows, link, speed);
   out << estimate_text(expected);
   out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
-  if (job.own.party == job::PartyName::kA) {
+  if (job.own.party == Party::kA) {
     const bool accepted = job.own.accept == job::Acceptance::kOpenTop;
     out << "Open top: B could recover features of A that are 0 or 1 exactly; "
         << open_top_line(open_top_facts(job.shared, facts.a, facts.b)) << ". private.accept is "

@@ -46,7 +46,7 @@ void run_words(std::span<const Command> commands, std::span<const std::string> a
 
 }  // namespace
 
-std::string_view release() {
+std::string_view version() {
   return BLINDFL_VERSION;
 }
 

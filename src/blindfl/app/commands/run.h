@@ -10,7 +10,7 @@
 namespace blindfl::app {
 
 /// Of the program, as in "0.1.0".
-[[nodiscard]] std::string_view release();
+[[nodiscard]] std::string_view version();
 
 constexpr int kDone = 0;
 constexpr int kFailed = 1;

@@ -23,7 +23,6 @@ namespace init {
 
 namespace {
 
-using job::PartyName;
 using std::filesystem::path;
 
 /// A job, and the file that it goes to.
@@ -33,18 +32,18 @@ struct Outcome {
   std::optional<LinkFiles> link{};
 };
 
-std::string letter(PartyName party) {
-  return party == PartyName::kA ? "a" : "b";
+std::string letter(Party party) {
+  return job::Value<Party>::write(party);
 }
 
-PartyName read_party(const Arguments& arguments, Questions& questions) {
+Party read_party(const Arguments& arguments, Questions& questions) {
   const std::string answer =
       questions.said_or_asked(arguments, "party", "Which party this is: A, or B, who has the labels", std::nullopt,
                               [](const std::string& word) {
                                 require<UsageError>(word == "A" || word == "a" || word == "B" || word == "b",
                                                     "--party must be A or B, not '", word, "'");
                               });
-  return answer == "A" || answer == "a" ? PartyName::kA : PartyName::kB;
+  return answer == "A" || answer == "a" ? Party::kA : Party::kB;
 }
 
 path read_path(const Arguments& arguments, Questions& questions, std::string_view flag, std::string_view question) {
@@ -59,7 +58,7 @@ std::optional<path> optional_path(const Arguments& arguments, std::string_view f
 }
 
 /// Where a party's job goes: `job-a.yaml` beside what --out names, if there are two.
-path file_of(const Arguments& arguments, PartyName party) {
+path file_of(const Arguments& arguments, Party party) {
   if (!arguments.has("both")) {
     return arguments.has("out") ? path(arguments.text("out")) : path("job-" + letter(party) + ".yaml");
   }
@@ -90,20 +89,20 @@ void check_flags(const Arguments& arguments) {
 std::vector<PartyDraft> draft_parties(const Arguments& arguments, Questions& questions) {
   std::vector<PartyDraft> drafts;
   if (!arguments.has("both")) {
-    const PartyName party = read_party(arguments, questions);
+    const Party party = read_party(arguments, questions);
     const path data = read_path(arguments, questions, "data", "File with the rows to train on");
     for (const std::string_view flag : {"label", "weight"}) {
-      require<UsageError>(party == PartyName::kB || !arguments.has(flag), "--", flag, " is for B, who has the labels");
+      require<UsageError>(party == Party::kB || !arguments.has(flag), "--", flag, " is for B, who has the labels");
     }
-    require<UsageError>(party == PartyName::kA || !arguments.has("accept"),
+    require<UsageError>(party == Party::kA || !arguments.has("accept"),
                         "--accept is A's to say, whose features are at stake");
     drafts.push_back(draft_party(party, data, optional_path(arguments, "test"), arguments, questions));
     return drafts;
   }
   const path data_a = read_path(arguments, questions, "data", "A's file with the rows to train on");
   const path data_b = read_path(arguments, questions, "peer-data", "B's file, with the labels");
-  drafts.push_back(draft_party(PartyName::kA, data_a, optional_path(arguments, "test"), arguments, questions));
-  drafts.push_back(draft_party(PartyName::kB, data_b, optional_path(arguments, "peer-test"), arguments, questions));
+  drafts.push_back(draft_party(Party::kA, data_a, optional_path(arguments, "test"), arguments, questions));
+  drafts.push_back(draft_party(Party::kB, data_b, optional_path(arguments, "peer-test"), arguments, questions));
   for (const std::string& words : arguments.all("kind")) {
     const std::string name = words.substr(0, words.rfind('='));
     require<UsageError>(drafts[0].sample.find(name) != nullptr || drafts[1].sample.find(name) != nullptr,

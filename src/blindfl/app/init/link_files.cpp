@@ -109,8 +109,8 @@ void find_peer(LinkFiles& files, const Found& found, const LinkFlags& flags, con
 
 }  // namespace
 
-LinkFiles find_link_files(job::PartyName party, const path& job_folder, const LinkFlags& flags) {
-  const bool is_a = party == job::PartyName::kA;
+LinkFiles find_link_files(Party party, const path& job_folder, const LinkFlags& flags) {
+  const bool is_a = party == Party::kA;
   const Found found = look_around(job_folder, flags);
   LinkFiles files;
   files.is_new = !flags.certificate && !flags.key && found.keys.empty();

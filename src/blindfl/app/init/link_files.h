@@ -28,7 +28,6 @@ struct LinkFiles {
 /// is the peer's. Without an identity there will be one in `keys` beside the job file, called after the party.
 /// Throws UsageError, which lists the candidates, if there are several, or a flag is missing; ConfigError or DataError
 /// if a key is nobody's or open to others.
-[[nodiscard]] LinkFiles find_link_files(job::PartyName party, const std::filesystem::path& job_folder,
-                                        const LinkFlags& flags);
+[[nodiscard]] LinkFiles find_link_files(Party party, const std::filesystem::path& job_folder, const LinkFlags& flags);
 
 }  // namespace blindfl::app::init

@@ -241,9 +241,8 @@ bool PartyDraft::has_categories() const {
   return std::ranges::any_of(columns, [](const ColumnGuess& guess) { return is_categorical(guess.column); });
 }
 
-PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
-                       const std::optional<std::filesystem::path>& test, const Arguments& arguments,
-                       Questions& questions) {
+PartyDraft draft_party(Party party, const std::filesystem::path& data, const std::optional<std::filesystem::path>& test,
+                       const Arguments& arguments, Questions& questions) {
   PartyDraft draft;
   draft.party = party;
   draft.data = data;

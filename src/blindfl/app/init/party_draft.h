@@ -16,7 +16,7 @@ namespace blindfl::app::init {
 
 /// One party's part of a job, as far as its data and somebody's answers tell.
 struct PartyDraft {
-  job::PartyName party = job::PartyName::kA;
+  Party party = Party::kA;
   std::filesystem::path data{};
   std::optional<std::filesystem::path> test{};
   Sample sample{};
@@ -25,7 +25,7 @@ struct PartyDraft {
   std::optional<std::string> weight{};
   std::vector<ColumnGuess> columns{};
 
-  [[nodiscard]] bool is_a() const { return party == job::PartyName::kA; }
+  [[nodiscard]] bool is_a() const { return party == Party::kA; }
   /// The column of the labels, or a LIBSVM file's; null at A.
   [[nodiscard]] const ColumnProfile* labels() const;
   [[nodiscard]] bool has_categories() const;
@@ -35,7 +35,7 @@ struct PartyDraft {
 /// --delimiter, --no-header.
 /// Throws UsageError, naming the flag and the candidates, for what is missing or names no column; DataError if the file
 /// is unusable.
-[[nodiscard]] PartyDraft draft_party(job::PartyName party, const std::filesystem::path& data,
+[[nodiscard]] PartyDraft draft_party(Party party, const std::filesystem::path& data,
                                      const std::optional<std::filesystem::path>& test, const Arguments& arguments,
                                      Questions& questions);
 

@@ -19,7 +19,7 @@ constexpr std::string_view kLocalAddress = "127.0.0.1:7000";
 template <class E>
 E parse_choice(const std::string& word, std::string_view flag) {
   std::string all;
-  for (const job::Name<E>& each : job::names_of(E{})) {
+  for (const job::Name<E>& each : names_of(E{})) {
     if (each.name == word) return each.value;
     all.append(all.empty() ? "" : ", ").append(each.name);
   }
@@ -164,9 +164,9 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
   return draft;
 }
 
-LinkDraft draft_link(job::PartyName party, const std::filesystem::path& folder, const Arguments& arguments,
+LinkDraft draft_link(Party party, const std::filesystem::path& folder, const Arguments& arguments,
                      Questions& questions) {
-  const bool is_a = party == job::PartyName::kA;
+  const bool is_a = party == Party::kA;
   require<UsageError>(!arguments.has("listen") || !arguments.has("dial"),
                       "--listen and --dial exclude each other: one party waits, and the other calls");
   LinkDraft draft;
@@ -194,9 +194,9 @@ LinkDraft draft_link(job::PartyName party, const std::filesystem::path& folder, 
   return draft;
 }
 
-job::Link local_link(job::PartyName party) {
+job::Link local_link(Party party) {
   job::Link link;
-  (party == job::PartyName::kA ? link.dial : link.listen) = kLocalAddress;
+  (party == Party::kA ? link.dial : link.listen) = kLocalAddress;
   link.plaintext = true;
   return link;
 }

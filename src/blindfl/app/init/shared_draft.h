@@ -32,9 +32,9 @@ struct LinkDraft {
 /// The way to the peer, for a job file in `folder`: --listen or --dial, and --certificate, --key and --peer, or what
 /// `find_link_files` finds, or --plaintext. Throws UsageError, naming the flag, for what is missing or contradicts
 /// itself.
-[[nodiscard]] LinkDraft draft_link(job::PartyName party, const std::filesystem::path& folder,
-                                   const Arguments& arguments, Questions& questions);
+[[nodiscard]] LinkDraft draft_link(Party party, const std::filesystem::path& folder, const Arguments& arguments,
+                                   Questions& questions);
 /// Both parties on this machine, without TLS.
-[[nodiscard]] job::Link local_link(job::PartyName party);
+[[nodiscard]] job::Link local_link(Party party);
 
 }  // namespace blindfl::app::init

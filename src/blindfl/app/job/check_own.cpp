@@ -71,13 +71,13 @@ void check_columns(const Data& data, const Given& given) {
 }
 
 void check_acceptance(const Own& own, const Given& given) {
-  check(own.party == PartyName::kA || own.accept == Acceptance::kNothing, given, "private.accept",
+  check(own.party == Party::kA || own.accept == Acceptance::kNothing, given, "private.accept",
         "is A's to say, whose features are at stake, and this is B; leave it out");
 }
 
 void check_labels(const Job& job, const Given& given) {
   const Data& data = job.own.data;
-  const bool is_b = job.own.party == PartyName::kB;
+  const bool is_b = job.own.party == Party::kB;
   check(is_b || !data.label_column, given, "private.data.label_column",
         "is for B, who has the labels, and this is A; to keep a column out of the model, list it with kind: ignore");
   check(is_b || !data.weight_column, given, "private.data.weight_column",

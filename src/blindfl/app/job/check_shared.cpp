@@ -77,7 +77,7 @@ void check_names(const Scheme& scheme, const Given& given) {
     check_security(scheme, name, option, given);
     check(contains(scheme.allowed_schemes(), name), given, option, name, " is not in shared.scheme.allowed");
   };
-  check_allowed(scheme.standard, "shared.scheme.default");
+  check_allowed(scheme.default_scheme, "shared.scheme.default");
   if (scheme.features_a) check_allowed(*scheme.features_a, "shared.scheme.features_a");
   if (scheme.features_b) check_allowed(*scheme.features_b, "shared.scheme.features_b");
 }
@@ -88,7 +88,7 @@ void check_encrypted_update(const Shared& shared, const Given& given) {
   check(std::ranges::any_of(shared.scheme.allowed, is_paillier), given, key,
         "updates under encryption need paillier in shared.scheme.allowed");
   // Whatever is left open, the planner fills in.
-  const std::string otherwise = shared.scheme.automatic ? "paillier" : shared.scheme.standard;
+  const std::string otherwise = shared.scheme.automatic ? "paillier" : shared.scheme.default_scheme;
   check(is_paillier(shared.scheme.features_a.value_or(otherwise)), given, key,
         "updates under encryption need paillier for A's features; set shared.scheme.features_a to it");
   check(shared.training.weight_decay == 0, given, key,
@@ -109,7 +109,7 @@ void check_shared(const Shared& shared, const Given& given) {
   check_model(shared.model, given);
   check_training(shared.training, given);
   check_names(shared.scheme, given);
-  if (shared.scheme.update == UpdateKind::kEncrypted) check_encrypted_update(shared, given);
+  if (shared.scheme.update == protocol::Update::kEncrypted) check_encrypted_update(shared, given);
 }
 
 }  // namespace blindfl::app::job

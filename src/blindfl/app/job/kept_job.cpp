@@ -6,6 +6,7 @@
 
 #include "blindfl/app/job/reader.h"
 #include "blindfl/base/disk_file.h"
+#include "blindfl/base/error.h"
 
 namespace blindfl::app::job {
 
@@ -64,6 +65,17 @@ std::string shown(const Entry& entry) {
   return text;
 }
 
+void add_assignments(const Entries& section, const std::string& key, std::string& text) {
+  for (const Entry& entry : section.all) {
+    const std::string inner = joined(key, entry.name);
+    if (entry.form == Entry::Form::kSection) {
+      add_assignments(entry.entries, inner, text);
+    } else if (const std::string value = flow_text(entry); !value.empty()) {
+      text.append(inner).append("=").append(value).append("\n");
+    }
+  }
+}
+
 void add_changes(const Entries& was, const Entries& is, const std::string& key, std::vector<std::string>& all) {
   for (std::size_t i = 0; i < is.all.size(); ++i) {
     const Entry& entry = is.all[i];
@@ -99,6 +111,27 @@ Job load_kept(const std::filesystem::path& path) {
   std::string text(kMaxYamlBytes + 1, '\0');  // one more than is allowed, so that more is noticed
   text.resize(file.read_some(std::as_writable_bytes(std::span(text))));
   return parse_kept(text, path.string());
+}
+
+std::string kept_shared(const Shared& shared) {
+  Shared copy = shared;
+  std::string text;
+  add_assignments(entries_of(copy), {}, text);
+  return text;
+}
+
+Shared parse_kept_shared(std::string_view text) {
+  Shared shared;
+  const Entries entries = entries_of(shared);
+  Reader reader(entries, "the saved model");
+  while (!text.empty()) {
+    const std::size_t end = text.find('\n');
+    require<DataError>(end != std::string_view::npos, "its settings are cut short");
+    reader.assign(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  reader.check_complete();
+  return shared;
 }
 
 std::vector<std::string> changes(const Job& was, const Job& is) {

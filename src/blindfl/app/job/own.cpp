@@ -9,11 +9,6 @@ constexpr double kWeek = 7.0 * 24 * 3600;
 
 }  // namespace
 
-std::span<const Name<PartyName>> names_of(PartyName /*party*/) {
-  static constexpr Name<PartyName> kNames[] = {{"a", PartyName::kA}, {"b", PartyName::kB}};
-  return kNames;
-}
-
 std::span<const Name<FileFormat>> names_of(FileFormat /*format*/) {
   static constexpr Name<FileFormat> kNames[] = {
       {"auto", FileFormat::kAuto}, {"csv", FileFormat::kCsv}, {"libsvm", FileFormat::kLibsvm}};
@@ -39,11 +34,6 @@ std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/) {
                                                   {"zero", MissingValue::kZero},
                                                   {"error", MissingValue::kError},
                                                   {"constant", MissingValue::kConstant}};
-  return kNames;
-}
-
-std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
-  static constexpr Name<PoolingKind> kNames[] = {{"sum", PoolingKind::kSum}, {"mean", PoolingKind::kMean}};
   return kNames;
 }
 

@@ -15,9 +15,6 @@
 
 namespace blindfl::app::job {
 
-enum class PartyName { kA, kB };
-[[nodiscard]] std::span<const Name<PartyName>> names_of(PartyName /*party*/);
-
 enum class FileFormat { kAuto, kCsv, kLibsvm };
 [[nodiscard]] std::span<const Name<FileFormat>> names_of(FileFormat /*format*/);
 
@@ -29,9 +26,6 @@ enum class Transform { kNone, kStandardise, kLog };
 
 enum class MissingValue { kMean, kZero, kError, kConstant };
 [[nodiscard]] std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/);
-
-enum class PoolingKind { kSum, kMean };
-[[nodiscard]] std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/);
 
 enum class Metric {
   kLoss,
@@ -77,7 +71,7 @@ struct Column {
   bool one_hot = false;
   std::string separator = ";";
   std::size_t most_per_row = 16;
-  PoolingKind pooling = PoolingKind::kSum;
+  Pooling pooling = Pooling::kSum;
 
   bool operator==(const Column&) const = default;
 };
@@ -192,7 +186,7 @@ struct Run {
 };
 
 struct Own {
-  PartyName party = PartyName::kA;
+  Party party = Party::kA;
   Acceptance accept = Acceptance::kNothing;
   Data data{};
   Top top{};

@@ -1,6 +1,8 @@
 #include "blindfl/app/job/shared.h"
 
 #include <algorithm>
+#include <array>
+#include <string_view>
 
 #include "blindfl/he/registry/registry.h"
 
@@ -8,6 +10,12 @@ namespace blindfl::app::job {
 
 namespace {
 
+using protocol::Update;
+
+constexpr std::string_view kAuto = "auto";
+constexpr std::string_view kExchanged = "exchanged";
+constexpr std::string_view kEncrypted = "encrypted";
+constexpr std::array kUpdates = {kAuto, kExchanged, kEncrypted};
 constexpr double kMostUnits = 65536;  // of a layer
 constexpr double kMostWeight = 1e12;
 constexpr double kMostRate = 1e6;
@@ -37,15 +45,18 @@ bool has_embeddings(ModelKind kind) {
   return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
 }
 
-std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/) {
-  static constexpr Name<ActivationKind> kNames[] = {{"relu", ActivationKind::kRelu}, {"tanh", ActivationKind::kTanh}};
-  return kNames;
+TypeWords Value<std::optional<Update>>::type(const Rule& /*rule*/) {
+  return choice_type(kUpdates);
 }
 
-std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/) {
-  static constexpr Name<UpdateKind> kNames[] = {
-      {"auto", UpdateKind::kAuto}, {"exchanged", UpdateKind::kExchanged}, {"encrypted", UpdateKind::kEncrypted}};
-  return kNames;
+std::optional<Update> Value<std::optional<Update>>::read(const YamlNode& node, const Where& where) {
+  const std::string_view word = kUpdates[read_choice(node, where, kUpdates)];
+  if (word == kAuto) return std::nullopt;
+  return word == kEncrypted ? Update::kEncrypted : Update::kExchanged;
+}
+
+std::string Value<std::optional<Update>>::write(std::optional<Update> value) {
+  return std::string(!value ? kAuto : value == Update::kEncrypted ? kEncrypted : kExchanged);
 }
 
 std::span<const Name<Security>> names_of(Security /*security*/) {
@@ -57,14 +68,6 @@ std::vector<std::string> Scheme::allowed_schemes() const {
   std::vector<std::string> names = allowed;
   if (security == Security::k128) std::ranges::replace(names, kShortKeys, kLongKeys);
   return names;
-}
-
-std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/) {
-  static constexpr Name<AlignmentMode> kNames[] = {{"aligned", AlignmentMode::kAligned},
-                                                   {"intersection", AlignmentMode::kIntersection},
-                                                   {"only_b", AlignmentMode::kOnlyB},
-                                                   {"union", AlignmentMode::kUnion}};
-  return kNames;
 }
 
 FixedPointSpec fixed_point_of(const Encoding& encoding) {
@@ -194,7 +197,7 @@ Entries entries_of(Scheme& scheme) {
            "bits of security of every encryption, at least: 112 allows Paillier with keys of 2048 bits, which NIST "
            "accepts until 2030; with 128 Paillier has keys of 3072 bits. The lattice has 128 in any case",
            {.synonyms = {"security_bits", "security_level"}})
-      .add("default", scheme.standard, "the encryption of every product that nobody chose another for",
+      .add("default", scheme.default_scheme, "the encryption of every product that nobody chose another for",
            {.choices = he::scheme_names(), .synonyms = {"scheme"}})
       .add("allowed", scheme.allowed, "all that may be used", {.choices = he::scheme_names(), .fewest_items = 1})
       .add("automatic", scheme.automatic,

@@ -7,7 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/app/job/domain_names.h"
 #include "blindfl/app/job/entry.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/tensor/fixed_point.h"
 
 // What both parties must say alike: the model, its training, the encryption. Nothing in here may be a secret: the
@@ -22,9 +24,6 @@ enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
 /// Whether it embeds categories. In others they must be one-hot.
 [[nodiscard]] bool has_embeddings(ModelKind kind);
 
-enum class ActivationKind { kRelu, kTanh };
-[[nodiscard]] std::span<const Name<ActivationKind>> names_of(ActivationKind /*kind*/);
-
 struct Dlrm {
   std::vector<std::size_t> bottom = {64, 32};
   std::vector<std::size_t> top = {64, 32};
@@ -37,7 +36,7 @@ struct Model {
   ModelKind kind = ModelKind::kLr;
   std::optional<std::size_t> classes{};
   std::vector<std::size_t> hidden = {64, 32};
-  ActivationKind activation = ActivationKind::kRelu;
+  Activation activation = Activation::kRelu;
   std::size_t embedding_dim = 8;
   Dlrm dlrm{};
   double largest_weight = 1024.0;
@@ -94,8 +93,13 @@ struct Training {
   bool operator==(const Training&) const = default;
 };
 
-enum class UpdateKind { kAuto, kExchanged, kEncrypted };
-[[nodiscard]] std::span<const Name<UpdateKind>> names_of(UpdateKind /*kind*/);
+/// How A's weights learn; nothing is `auto`.
+template <>
+struct Value<std::optional<protocol::Update>> {
+  [[nodiscard]] static TypeWords type(const Rule& rule);
+  [[nodiscard]] static std::optional<protocol::Update> read(const YamlNode& node, const Where& where);
+  [[nodiscard]] static std::string write(std::optional<protocol::Update> value);
+};
 
 /// The least bits of security that a job's encryption has.
 enum class Security { k112, k128 };
@@ -103,12 +107,12 @@ enum class Security { k112, k128 };
 
 struct Scheme {
   Security security = Security::k112;
-  std::string standard = "lattice";
+  std::string default_scheme = "lattice";
   std::vector<std::string> allowed = {"lattice", "paillier"};
   bool automatic = true;
   std::optional<std::string> features_a{};
   std::optional<std::string> features_b{};
-  UpdateKind update = UpdateKind::kAuto;
+  std::optional<protocol::Update> update{};
   double line_speed = 1000.0;  ///< Mbit/s
   double round_trip = 1.0;     ///< ms
   double most_memory = 16.0;   ///< GiB
@@ -118,8 +122,7 @@ struct Scheme {
   bool operator==(const Scheme&) const = default;
 };
 
-enum class AlignmentMode { kAligned, kIntersection, kOnlyB, kUnion };
-[[nodiscard]] std::span<const Name<AlignmentMode>> names_of(AlignmentMode /*mode*/);
+using AlignmentMode = run::Matching;
 
 struct Alignment {
   AlignmentMode mode = AlignmentMode::kAligned;

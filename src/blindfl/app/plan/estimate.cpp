@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "blindfl/app/plan/job_layers.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {
@@ -149,9 +149,13 @@ std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const Par
 
 JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows,
                      const protocol::Link& link, const MachineSpeed& speed) {
+  return estimate(job_layers(shared, a, b, rows), shared.scheme, link, speed);
+}
+
+JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const protocol::Link& link,
+                     const MachineSpeed& speed) {
   require<InvalidArgument>(link.bits_per_second > 0 && link.round_trip >= 0, "a link needs a speed");
-  const JobLayers layers = job_layers(shared, a, b, rows);
-  const auto owned = job_schemes(shared.scheme);
+  const auto owned = job_schemes(scheme);
   const auto schemes = pointers_to(owned);
   JobEstimate all;
   all.rows = layers.training_rows;

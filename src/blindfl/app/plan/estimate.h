@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "blindfl/app/job/shared.h"
+#include "blindfl/app/plan/job_layers.h"
 #include "blindfl/app/plan/machine_speed.h"
 #include "blindfl/app/plan/party_shape.h"
-#include "blindfl/protocol/plan/plan_table.h"
+#include "blindfl/protocol/plan/plan_row.h"
 #include "blindfl/protocol/plan/step_cost.h"
 
 // What a job will cost, before anything runs: bytes exactly, seconds and memory about.
@@ -56,6 +57,9 @@ struct JobEstimate {
 /// Schemes and updates are chosen as training will: for the line that the job names. Seconds are for `link`, on a
 /// machine of `speed` at both parties, one core each. Validation, alignment and B's top layers are not in it.
 /// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
+[[nodiscard]] JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const protocol::Link& link,
+                                   const MachineSpeed& speed = {});
+/// The same of the layers that these shapes and `rows` rows in common make.
 [[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
                                    std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
 

@@ -4,8 +4,9 @@
 
 #include "blindfl/app/job/lines.h"
 #include "blindfl/app/plan/estimate.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/plan/plan_words.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::app {
 
@@ -64,7 +65,7 @@ std::string speed_in_words(const MachineSpeed& speed) {
 std::string security_text(const std::vector<UsedScheme>& schemes) {
   std::string words;
   for (const UsedScheme& scheme : schemes) {
-    protocol::append(words, "; ", scheme.name + " " + protocol::security_in_words(scheme.security));
+    append(words, "; ", scheme.name + " " + security_in_words(scheme.security));
   }
   return words;
 }
@@ -82,7 +83,7 @@ std::string estimate_text(const JobEstimate& estimate) {
       << link_text(estimate.link.bits_per_second) << ", " << seconds_text(estimate.link.round_trip)
       << " there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
   write_fact(out, "security", security_text(estimate.schemes));
-  write_fact(out, "hiding", protocol::hiding_in_words(estimate.exposure));
+  write_fact(out, "hiding", hiding_in_words(estimate.exposure));
   if (has_short_keys(estimate.schemes)) {
     write_fact(out, "", "shared.scheme.security: 128 takes Paillier's longer keys, for secrets that must last longer");
   }
@@ -116,7 +117,7 @@ std::string one_hot_text(const JobEstimate& estimate, const std::vector<OneHotEs
   std::string others;
   for (const OneHotEstimate& each : one_hot) {
     const std::string kind = job::Value<job::ModelKind>::write(each.kind);
-    protocol::append(others, " or ", cost(each.estimate) + " (model.kind: " + kind + ")");
+    append(others, " or ", cost(each.estimate) + " (model.kind: " + kind + ")");
   }
   return "One-hot columns (one_hot: true) would take about " + others + " in place of " + cost(estimate) +
          "; with few categories they are often as good.\n";

@@ -11,7 +11,6 @@ namespace blindfl::app {
 namespace {
 
 using job::ModelKind;
-using job::UpdateKind;
 using protocol::Update;
 
 void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
@@ -74,19 +73,17 @@ protocol::SgdOptions sgd_of(const job::Training& training, std::size_t steps_per
 std::optional<std::string> scheme_of(const job::Scheme& scheme, const std::optional<std::string>& said) {
   if (said) return session_name(*said);
   if (scheme.automatic) return std::nullopt;
-  return session_name(scheme.standard);
+  return session_name(scheme.default_scheme);
 }
 
 std::optional<Update> update_of(const job::Scheme& scheme) {
-  if (scheme.update == UpdateKind::kEncrypted) return Update::kEncrypted;
-  if (scheme.update == UpdateKind::kExchanged || !scheme.automatic) return Update::kExchanged;
-  return std::nullopt;
+  return scheme.update || scheme.automatic ? scheme.update : Update::kExchanged;
 }
 
 /// The job's update is that of A's weights. B's tables are updated under encryption where that is left open, or where
 /// their scheme is said to be Paillier.
 std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::optional<std::string>& table_scheme) {
-  if (scheme.update != UpdateKind::kEncrypted) return update_of(scheme);
+  if (scheme.update != Update::kEncrypted) return update_of(scheme);
   if (!table_scheme) return std::nullopt;
   return *table_scheme == session_name("paillier") ? Update::kEncrypted : Update::kExchanged;
 }
@@ -180,9 +177,9 @@ std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) 
   std::vector<std::unique_ptr<he::Scheme>> schemes;
   const std::vector<std::string> allowed = scheme.allowed_schemes();
   schemes.reserve(allowed.size());
-  schemes.push_back(he::make_scheme(scheme.standard));
+  schemes.push_back(he::make_scheme(scheme.default_scheme));
   for (const std::string& name : allowed) {
-    if (name != scheme.standard) schemes.push_back(he::make_scheme(name));
+    if (name != scheme.default_scheme) schemes.push_back(he::make_scheme(name));
   }
   return schemes;
 }
@@ -226,8 +223,8 @@ double momentum_of(const job::Shared& shared, const PartyShape& a, const PartySh
   constexpr double kMomentum = 0.9;
   constexpr std::size_t kMany = 32768;
   if (shared.training.momentum) return *shared.training.momentum;
-  if (shared.scheme.update == UpdateKind::kEncrypted) return 0;
-  const bool is_open = shared.scheme.update == UpdateKind::kAuto && shared.scheme.automatic;
+  if (shared.scheme.update == Update::kEncrypted) return 0;
+  const bool is_open = !shared.scheme.update && shared.scheme.automatic;
   return is_open && std::max(inputs_of(a), inputs_of(b)) > kMany ? 0 : kMomentum;
 }
 

@@ -25,7 +25,7 @@ std::string joined_lines(const std::vector<std::string>& lines) {
 }
 
 /// "64 outputs for 54 features of A", of the layer that decides about (a).
-std::string counts_of(const run::ModelFacts& facts) {
+std::string counts_of(const run::DisclosureFacts& facts) {
   const auto words = [](const run::LayerFacts& layer, const char* one, const char* many) {
     return counted(layer.out, "output", "outputs") + " for " + counted(layer.in_a, one, many) + " of A";
   };
@@ -40,9 +40,10 @@ std::string counts_of(const run::ModelFacts& facts) {
 
 }  // namespace
 
-run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, const std::optional<PartyShape>& b) {
+run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
+                                    const std::optional<PartyShape>& b) {
   const SourceWidths widths = source_widths(shared.model);
-  run::ModelFacts facts;
+  run::DisclosureFacts facts;
   facts.numeric = a.numeric > 0 || (b && b->numeric > 0);
   facts.categorical = has_embeddings(shared.model.kind);
   facts.numeric_layer = {.in_a = a.numeric, .out = widths.numeric};
@@ -53,7 +54,7 @@ run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a, c
   return facts;
 }
 
-std::string open_top_line(const run::ModelFacts& facts, Opens opens) {
+std::string open_top_line(const run::DisclosureFacts& facts, Opens opens) {
   const run::OpenTopReach reach = run::open_top_reach(facts);
   std::string line = std::string("(a) ") + (reach.span ? "applies: " : "is not known to apply: ") + counts_of(facts) +
                      (reach.span ? ", so one scoring is enough; " : "; ");
@@ -70,8 +71,8 @@ std::string open_top_line(const run::ModelFacts& facts, Opens opens) {
 ConsentError::ConsentError(std::vector<std::string> lines)
     : ConfigError(joined_lines(lines)), lines_(std::move(lines)) {}
 
-void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens opens) {
-  if (own.party == job::PartyName::kB || own.accept == job::Acceptance::kOpenTop) return;
+void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Opens opens) {
+  if (own.party == Party::kB || own.accept == job::Acceptance::kOpenTop) return;
   throw ConsentError(
       {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
        "features that are 0 or 1 exactly (SECURITY.md, README.md).",
@@ -80,8 +81,8 @@ void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens op
        "which is planned."});
 }
 
-std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts) {
-  if (own.party == job::PartyName::kB || !run::open_top_reach(facts).outright) return std::nullopt;
+std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts) {
+  if (own.party == Party::kB || !run::open_top_reach(facts).outright) return std::nullopt;
   return "WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.";
 }
 
@@ -93,7 +94,7 @@ std::optional<std::string> seed_warning(const job::Own& own) {
 
 std::optional<Party> seeded_party(const job::Own& own) {
   if (!own.run.weight_seed) return std::nullopt;
-  return own.party == job::PartyName::kA ? Party::kA : Party::kB;
+  return own.party;
 }
 
 }  // namespace blindfl::app

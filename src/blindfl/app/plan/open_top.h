@@ -16,14 +16,14 @@ namespace blindfl::app {
 
 /// What there is to know of a job's model to say what B could work out, as far as the shapes are known: `b` is nothing
 /// before the peer has told its own.
-[[nodiscard]] run::ModelFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
-                                             const std::optional<PartyShape>& b);
+[[nodiscard]] run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
+                                                  const std::optional<PartyShape>& b);
 
 /// What is about to be opened: rows once in each epoch, or rows of a file once.
 enum class Opens { kTrainingRows, kScoredRows };
 
 /// Which of (a), (b) and "B has no features" apply, with the job's numbers, in one line.
-[[nodiscard]] std::string open_top_line(const run::ModelFacts& facts, Opens opens = Opens::kTrainingRows);
+[[nodiscard]] std::string open_top_line(const run::DisclosureFacts& facts, Opens opens = Opens::kTrainingRows);
 
 /// A has not accepted an open top. Its lines are shown one below the other.
 class ConsentError : public ConfigError {
@@ -37,10 +37,10 @@ class ConsentError : public ConfigError {
 
 /// At A: throws ConsentError unless the job accepts an open top, with what B could work out given these shapes, and
 /// what to do, in three lines. At B there is nothing to accept.
-void require_consent(const job::Own& own, const run::ModelFacts& facts, Opens opens = Opens::kTrainingRows);
+void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Opens opens = Opens::kTrainingRows);
 
 /// What A is told where B has no features; nothing otherwise, and at B.
-[[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::ModelFacts& facts);
+[[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts);
 
 /// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.
 [[nodiscard]] std::optional<std::string> seed_warning(const job::Own& own);

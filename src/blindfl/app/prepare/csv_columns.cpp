@@ -69,7 +69,7 @@ CsvColumn CsvColumn::of(const job::Column& column) {
           .optional = column.missing != job::MissingValue::kError,
           .separator = column.separator,
           .most = several ? column.most_per_row : 1,
-          .pooling = column.pooling == job::PoolingKind::kMean ? Pooling::kMean : Pooling::kSum};
+          .pooling = column.pooling};
 }
 
 void CsvColumn::save(ByteSink& out) const {

@@ -23,7 +23,7 @@ constexpr std::uint32_t kStateVersion = 2;
 
 void check_job(const job::Job& job, job::FileFormat format) {
   const job::Data& data = job.own.data;
-  const bool is_b = job.own.party == job::PartyName::kB;
+  const bool is_b = job.own.party == Party::kB;
   require<ConfigError>(is_b || !data.label_column,
                        "private.data.label_column is for B, who has the labels, and this is A; to keep a column out of "
                        "the model, list it with kind: ignore");
@@ -78,7 +78,7 @@ Preparation Preparation::fit(const job::Job& job) {
   const job::FileFormat format = format_of(*data.train, data);
   check_job(job, format);
   std::optional<LabelFit> labels;
-  if (job.own.party == job::PartyName::kB) {
+  if (job.own.party == Party::kB) {
     labels.emplace(job.shared.model, where_labels_are(data), data.label.positive);
   }
   LabelFit* const told = labels ? &*labels : nullptr;

@@ -30,7 +30,7 @@ torch::Tensor encoded_tensor(const IntMatrix& matrix) {
 }
 
 PlainModel numeric_model(const PartyShape& shape, const std::vector<std::size_t>& hidden, std::size_t outputs,
-                         nn::Activation activation) {
+                         Activation activation) {
   lab::LocalModel model(shape.numeric, hidden, outputs, activation);
   return {model.ptr(),
           [model](const data::Batch& batch) mutable { return model->forward(encoded_tensor(batch.features)); }};
@@ -50,7 +50,7 @@ PlainModel deep_model(const lab::LocalSources& sources, const Top& top) {
 }
 
 PlainModel make_plain(const job::Model& model, const PartyShape& shape, std::size_t outputs) {
-  const nn::Activation activation = activation_of(model.activation);
+  const Activation activation = model.activation;
   const std::size_t embedded = shape.fields.size() * model.embedding_dim;
   if (shape.fields.empty()) {
     const bool deep = model.kind == ModelKind::kMlp;

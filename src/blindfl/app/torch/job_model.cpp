@@ -58,14 +58,13 @@ nn::TwoSourceOptions options_of(const JobLayers& layers) {
 
 JobModel make_wide_deep(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
   const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
-                          layers.categories->shape, model.hidden, layers.outputs, activation_of(model.activation),
-                          options_of(layers));
+                          layers.categories->shape, model.hidden, layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->wide, made->deep);
 }
 
 JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
-                      dlrm_shape(model), layers.outputs, activation_of(model.activation), options_of(layers));
+                      dlrm_shape(model), layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->numeric, made->embedded);
 }
 
@@ -79,7 +78,7 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
       return made_of(made, made->source);
     }
     case ModelKind::kMlp: {
-      const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, activation_of(model.activation),
+      const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, model.activation,
                          layers.numeric->options);
       return made_of(made, made->source);
     }
@@ -92,10 +91,6 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
 }
 
 }  // namespace
-
-nn::Activation activation_of(job::ActivationKind kind) {
-  return kind == job::ActivationKind::kRelu ? nn::Activation::kRelu : nn::Activation::kTanh;
-}
 
 nn::DlrmShape dlrm_shape(const job::Model& model) {
   return {.bottom = model.dlrm.bottom,

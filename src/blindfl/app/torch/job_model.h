@@ -41,7 +41,6 @@ struct JobModel {
 [[nodiscard]] nn::Family family_of(const job::Model& model);
 
 /// What the layers of a model are called in a job, as those of nn take it.
-[[nodiscard]] nn::Activation activation_of(job::ActivationKind kind);
 [[nodiscard]] nn::DlrmShape dlrm_shape(const job::Model& model);
 
 /// Makes the model with this party's initial shares. Both parties make it at the same time.

@@ -21,10 +21,6 @@ std::size_t threads_of(const job::Resources& resources) {
 
 }  // namespace
 
-Party party_of(job::PartyName name) {
-  return name == job::PartyName::kA ? Party::kA : Party::kB;
-}
-
 JobSession::JobSession(const job::Job& job, const Options& options, std::ostream& out)
     : schemes_(job_schemes(job.shared.scheme)) {
   net::GrpcOptions link = link_of(job.own.link);
@@ -46,7 +42,7 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
 
 void JobSession::open(const job::Job& job, const Options& options, std::ostream& out) {
   channel_ = std::make_unique<net::TimedChannel>(*link_);
-  const Party party = party_of(job.own.party);
+  const Party party = job.own.party;
   if (options.ledger) {
     channel_->write_ledger(std::make_unique<net::Ledger>(
         *options.ledger, net::LedgerHead{.party = std::string(name_of(party)), .session = {}}));

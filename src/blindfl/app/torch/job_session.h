@@ -17,8 +17,6 @@
 
 namespace blindfl::app {
 
-[[nodiscard]] Party party_of(job::PartyName name);
-
 /// A job's link to the peer and the session on it. Ctrl-C asks for an orderly stop where work can be stopped, and ends
 /// the link everywhere else, or the second time.
 class JobSession {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
@@ -89,26 +90,13 @@ std::optional<double> value_of(Metric metric, const Evaluation& evaluation) {
   fail<InvalidArgument>("there is no such metric");
 }
 
-/// The class that a row is taken for: the first of those with the highest probability.
-std::size_t predicted_class(const Evaluation& evaluation, std::size_t row) {
-  if (evaluation.columns == 1) return evaluation.predictions[row] > kThreshold ? 1 : 0;
-  const auto first = evaluation.predictions.begin() + static_cast<std::ptrdiff_t>(row * evaluation.columns);
-  const auto end = first + static_cast<std::ptrdiff_t>(evaluation.columns);
-  return static_cast<std::size_t>(std::max_element(first, end) - first);
-}
-
-run::ClassCounts counts_of(const Evaluation& evaluation, const std::vector<std::string>& names) {
-  const std::size_t classes = std::max<std::size_t>(evaluation.columns, 2);
-  run::ClassCounts counts;
-  for (std::size_t i = 0; i < classes; ++i) counts.names.push_back(i < names.size() ? names[i] : std::to_string(i));
-  counts.counts.assign(classes * classes, 0);
-  for (std::size_t row = 0; row < evaluation.labels.size(); ++row) {
-    const auto actual = static_cast<std::size_t>(std::lround(evaluation.labels[row]));
-    require<InvalidArgument>(actual < classes, "a label is none of the ", classes, " classes");
-    counts.counts[actual * classes + predicted_class(evaluation, row)] +=
-        evaluation.weights.empty() ? 1 : evaluation.weights[row];
-  }
-  return counts;
+/// Of all classes, however many: a name, or its number, for each.
+run::ConfusionMatrix all_classes(const Evaluation& evaluation, std::vector<std::string> names) {
+  const std::size_t count = std::max<std::size_t>(evaluation.columns, 2);
+  for (std::size_t c = names.size(); c < count; ++c) names.push_back(std::to_string(c));
+  names.resize(count);
+  return run::confusion_matrix(evaluation.predictions, evaluation.labels, std::move(names), kThreshold,
+                               evaluation.weights);
 }
 
 }  // namespace
@@ -184,11 +172,7 @@ bool larger_is_better(Metric metric) {
 run::ConfusionMatrix confusion_of(const job::Model& model, const Evaluation& evaluation,
                                   const std::vector<std::string>& names) {
   if (!job::is_classifier(model.kind) || model.class_count() > run::kMostShownClasses) return {};
-  std::vector<std::string> classes = names;
-  for (std::size_t c = classes.size(); c < model.class_count(); ++c) classes.push_back(std::to_string(c));
-  classes.resize(model.class_count());
-  return run::confusion_matrix(evaluation.predictions, evaluation.labels, std::move(classes), kThreshold,
-                               evaluation.weights);
+  return all_classes(evaluation, names);
 }
 
 void add_curves(const job::Model& model, const Evaluation& evaluation, const std::vector<std::string>& classes,
@@ -202,7 +186,7 @@ void add_curves(const job::Model& model, const Evaluation& evaluation, const std
       }
       [[fallthrough]];
     case nn::Family::kMultinomial:
-      report.classes = counts_of(evaluation, classes);
+      report.classes = all_classes(evaluation, classes);
       return;
     case nn::Family::kLinear:
     case nn::Family::kPoisson:

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <set>
 
-#include "blindfl/app/job/reader.h"
+#include "blindfl/app/job/kept_job.h"
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/base/checked_file.h"
 #include "blindfl/base/digest.h"
@@ -65,42 +65,6 @@ TrainingState read_state(ByteSource& in) {
   return state;
 }
 
-/// The shared section of a job, as a job file has it.
-std::string assignments_of(const job::Shared& shared) {
-  job::Shared copy = shared;
-  std::string text;
-  for (const job::Entry& section : job::entries_of(copy).all) {
-    for (const job::Entry& entry : section.entries.all) {
-      // One assignment for each option, and for each option of a section in a section.
-      const auto add = [&](const std::string& key, const job::Entry& option) {
-        const std::string value = job::flow_text(option);
-        if (!value.empty()) text.append(key).append("=").append(value).append("\n");
-      };
-      const std::string key = job::joined(section.name, entry.name);
-      if (entry.form != job::Entry::Form::kSection) {
-        add(key, entry);
-        continue;
-      }
-      for (const job::Entry& inner : entry.entries.all) add(job::joined(key, inner.name), inner);
-    }
-  }
-  return text;
-}
-
-job::Shared parse_shared(std::string_view text) {
-  job::Shared shared;
-  const job::Entries entries = job::entries_of(shared);
-  job::Reader reader(entries, "the saved model");
-  while (!text.empty()) {
-    const std::size_t end = text.find('\n');
-    require<DataError>(end != std::string_view::npos, "its settings are cut short");
-    reader.assign(text.substr(0, end));
-    text.remove_prefix(end + 1);
-  }
-  reader.check_complete();
-  return shared;
-}
-
 /// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on.
 FileLabel model_label() {
   return {.kind = "model", .version = 2};
@@ -125,7 +89,7 @@ void write_facts(ByteSink& out, const ModelFacts& facts) {
   out.write_u64(facts.step);
   out.write_u64(facts.rows);
   out.write_u64(facts.trained);
-  write_text(out, assignments_of(facts.shared));
+  write_text(out, job::kept_shared(facts.shared));
   for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
     const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
     out.write_u64(bytes.size());
@@ -149,7 +113,7 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   facts.step = in.read_u64();
   facts.rows = in.read_u64();
   facts.trained = version > 1 ? in.read_u64() : facts.rows;
-  facts.shared = parse_shared(read_text(in));
+  facts.shared = job::parse_kept_shared(read_text(in));
   if (version == 1) facts.shared.training.test_share = 0;
   facts.shape_a = read_shape_of(in);
   facts.shape_b = read_shape_of(in);

@@ -42,14 +42,14 @@ void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
 
 void ScoringRun::run(Use use, const std::filesystem::path& path,
                      const std::optional<std::filesystem::path>& scores_path) {
-  const Party party = party_of(job_.own.party);
+  const Party party = job_.own.party;
   const bool is_b = party == Party::kB;
   const std::filesystem::path folder = job_.own.run.folder / "model";
   if (scores_path) require_place(*scores_path, "--scores");
   const ModelFacts facts = load_model_facts(folder);
   require<ConfigError>(facts.party == party, folder.string(),
                        ": holds the other party's shares of the model; check private.party and private.run.folder");
-  const run::ModelFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
+  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
   require_consent(job_.own, seen, Opens::kScoredRows);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   // The model is what it was trained as. How rows are found may be another way now.

@@ -5,11 +5,10 @@
 #include <map>
 #include <ostream>
 
-#include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/open_top.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/plan/plan_words.h"
 
 namespace blindfl::app {
 
@@ -27,25 +26,20 @@ std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
   return all;
 }
 
-JobEstimate expected_of(const TrainingFacts& facts) {
-  const bool is_b = facts.party == Party::kB;
-  const PartyShape& a = is_b ? facts.theirs : facts.mine;
-  const PartyShape& b = is_b ? facts.mine : facts.theirs;
-  return estimate(facts.job.shared, a, b, facts.rows, job_link(facts.job.shared.scheme));
-}
-
 /// How many times as long as planned the run was; 1 at least.
-double prolonged(const TrainingFacts& facts, const JobEstimate& expected) {
-  return facts.epochs <= expected.epochs ? 1 : static_cast<double>(facts.epochs) / static_cast<double>(expected.epochs);
+double prolonged(const TrainingFacts& facts) {
+  const std::size_t planned = facts.expected.epochs;
+  return facts.epochs <= planned ? 1 : static_cast<double>(facts.epochs) / static_cast<double>(planned);
 }
 
-std::string epochs_text(const TrainingFacts& facts, const JobEstimate& expected) {
-  if (facts.epochs == 0 || facts.epochs == expected.epochs) return count_text(expected.epochs);
-  return count_text(facts.epochs) + ", planned for " + count_text(expected.epochs);
+std::string epochs_text(const TrainingFacts& facts) {
+  const std::string planned = count_text(facts.expected.epochs);
+  return facts.epochs == 0 || facts.epochs == facts.expected.epochs
+             ? planned
+             : count_text(facts.epochs) + ", planned for " + planned;
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstimate& expected,
-                                      const run::RowCounts& rows) {
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
@@ -53,21 +47,20 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const JobEstim
       {"the peer's features", words_of(facts.theirs)},
       {"rows", rows_text(rows)},
       {"batch size", count_text(shared.training.batch)},
-      {"epochs", epochs_text(facts, expected)},
+      {"epochs", epochs_text(facts)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
       {"momentum", job::number_text(momentum_of(shared, facts.mine, facts.theirs))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
-  all.push_back({"security", security_text(expected.schemes)});
+  all.push_back({"security", security_text(facts.expected.schemes)});
   // Masks are those that were planned; a run that was made longer opened more values under them.
-  all.push_back(
-      {"hiding of masks and noise", protocol::hiding_in_words(expected.exposure * prolonged(facts, expected))});
+  all.push_back({"hiding of masks and noise", hiding_in_words(facts.expected.exposure * prolonged(facts))});
   return all;
 }
 
 /// On the line that the job names, as the planner counts.
 std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
-  const protocol::Link link = job_link(facts.job.shared.scheme);
+  const protocol::Link& link = facts.expected.link;
   std::vector<run::PlanFact> plan;
   plan.reserve(facts.model.plan.size());
   for (const protocol::PlanRow& row : facts.model.plan) {
@@ -83,8 +76,9 @@ std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
 }
 
 /// For the steps that this process took, on the line that the job names.
-std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobEstimate& expected) {
+std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   if (facts.steps == 0) return {};
+  const JobEstimate& expected = facts.expected;
   const bool is_b = facts.party == Party::kB;
   const auto steps = static_cast<double>(facts.steps);
   const auto& step = expected.per_step;
@@ -98,20 +92,6 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts, const JobE
 
 std::string amount_text(double value, Unit unit) {
   return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
-}
-
-run::Matching matching_of(job::AlignmentMode mode) {
-  switch (mode) {
-    case job::AlignmentMode::kAligned:
-      return run::Matching::kAgreed;
-    case job::AlignmentMode::kIntersection:
-      return run::Matching::kBoth;
-    case job::AlignmentMode::kOnlyB:
-      return run::Matching::kOnlyB;
-    case job::AlignmentMode::kUnion:
-      return run::Matching::kUnion;
-  }
-  fail<InvalidArgument>("there is no such alignment");
 }
 
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
@@ -131,20 +111,19 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   run::RunReport report;
   report.summary = summary;
   report.model_name = name_of_model(facts.job.shared.model.kind);
-  const JobEstimate expected = expected_of(facts);
-  report.facts = facts_of(facts, expected, summary.rows);
+  report.facts = facts_of(facts, summary.rows);
   report.plan = plan_of(facts);
   report.traffic = traffic_of(channel);
   report.phases = phases_of(facts);
-  report.costs = costs_of(facts, expected);
+  report.costs = costs_of(facts);
   const bool is_b = facts.party == Party::kB;
   report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
   // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
-  report.model.openings = summary.epochs > 0 ? summary.epochs : expected.epochs;
+  report.model.openings = summary.epochs > 0 ? summary.epochs : facts.expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;
   report.model.encrypted_update_b = facts.model.encrypted_update_b;
-  report.model.short_keys = has_short_keys(expected.schemes);
-  report.model.matching = matching_of(facts.job.shared.alignment.mode);
+  report.model.short_keys = has_short_keys(facts.expected.schemes);
+  report.model.matching = facts.job.shared.alignment.mode;
   report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
   report.model.weight_seed = seeded_party(facts.job.own);
   return report;

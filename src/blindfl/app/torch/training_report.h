@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blindfl/app/job/job.h"
+#include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/party_shape.h"
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/net/timed_channel.h"
@@ -18,7 +19,7 @@ struct TrainingFacts {
   Party party{};
   const PartyShape& mine;
   const PartyShape& theirs;
-  std::size_t rows = 0;
+  const JobEstimate& expected;  ///< on the line that the job names
   const JobModel& model;
   std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
   std::uint64_t steps = 0;  ///< that this process took

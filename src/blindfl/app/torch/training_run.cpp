@@ -17,6 +17,7 @@
 #include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/peer_limits.h"
+#include "blindfl/app/plan/plan_text.h"
 #include "blindfl/app/torch/baseline.h"
 #include "blindfl/app/torch/folder_start.h"
 #include "blindfl/app/torch/kept_alignments.h"
@@ -29,7 +30,6 @@
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/he/plan.h"
-#include "blindfl/protocol/plan/plan_words.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/run/loss_trend.h"
 
@@ -68,7 +68,7 @@ std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& row
 }  // namespace
 
 TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume)
-    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(party_of(job.own.party)) {
+    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(job.own.party) {
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
   require<ConfigError>(!job.own.data.test || job.shared.training.test_share.value_or(0) == 0,
                        "shared.training.test_share is for jobs without a test file, and private.data.test names one; "
@@ -234,7 +234,7 @@ void TrainingRun::begin_folder() {
   summary_ = {};
   summary_.party = party_;
   summary_.run = connection_->session().id();
-  summary_.release = release();
+  summary_.release = version();
   summary_.model = job::Value<job::ModelKind>::write(job_.shared.model.kind);
   summary_.started = now_in_seconds();
   folder_.emplace(run::RunFolder::create(job_.own.run.folder, summary_));
@@ -269,9 +269,10 @@ void TrainingRun::make_parts() {
   theirs_ = exchange_shapes(session, mine);
   check_peer_shape(job_.own.limits, theirs_);
   out_ << "the peer has " << words_of(theirs_) << "\n";
-  const run::ModelFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
+  const run::DisclosureFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
   if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
   layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
+  expected_ = estimate(*layers_, job_.shared.scheme, job_link(job_.shared.scheme));
   settle_epochs();
   warn_of_hiding();
   const job::Training& training = job_.shared.training;
@@ -292,7 +293,7 @@ void TrainingRun::make_parts() {
 
   torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
   model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
+  for (const std::string& line : choice_lines(model_.plan)) out_ << line << "\n";
   if (is_b() && model_.family == nn::Family::kLinear) {
     model_.labels = standardised(training_->in_order(train_rows_.labels));
   }
@@ -324,11 +325,8 @@ void TrainingRun::settle_epochs() {
 
 // Both parties are told before anything is masked; what hides enough needs no words.
 void TrainingRun::warn_of_hiding() const {
-  const PartyShape& mine = preparation_->shape();
-  const JobEstimate expected = estimate(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_,
-                                        alignment_.train.size(), job_link(job_.shared.scheme));
-  if (-std::log2(expected.exposure) >= he::kHidingOfRun) return;
-  out_ << "WARNING: hiding of masks and noise: " << protocol::hiding_in_words(expected.exposure)
+  if (-std::log2(expected_.exposure) >= he::kHidingOfRun) return;
+  out_ << "WARNING: hiding of masks and noise: " << hiding_in_words(expected_.exposure)
        << ". SECURITY.md says what that means.\n"
        << std::flush;
 }
@@ -653,7 +651,7 @@ run::RunReport TrainingRun::write_report() {
                                            .party = party_,
                                            .mine = preparation_->shape(),
                                            .theirs = theirs_,
-                                           .rows = alignment_.train.size(),
+                                           .expected = expected_,
                                            .model = model_,
                                            .epochs = epochs_,
                                            .steps = steps_here_,

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/resume_handshake.h"
 #include "blindfl/app/resume_options.h"
 #include "blindfl/app/torch/aligned_rows.h"
@@ -103,6 +104,7 @@ class TrainingRun {
   std::optional<AlignedRows> validation_;
   std::optional<AlignedRows> test_;
   std::optional<JobLayers> layers_;
+  JobEstimate expected_{};  ///< of the layers
   JobModel model_;
   train::WeightedLoss loss_;
   std::unique_ptr<train::Trainer> trainer_;

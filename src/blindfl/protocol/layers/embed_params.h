@@ -19,15 +19,9 @@ struct EmbedField {
   std::string scheme{};  ///< of the session's schemes; empty: the default
 };
 
-/// What a user asks of an Embed-MatMul layer. All of it but the fields' names is public: both parties must say the
-/// same.
-struct EmbedMatMulSpec {
+/// What an Embed-MatMul layer is told beside its shape.
+struct EmbedLayerOptions {
   std::string name = "embed";  ///< for error messages
-  std::vector<EmbedField> fields_a{};
-  std::vector<EmbedField> fields_b{};
-  std::size_t dimension = 8;  ///< of an embedding
-  std::size_t out = 0;
-  std::size_t batch = 0;  ///< the most rows a batch may have
   /// Of the derivative of the summed loss by Z. Exceeding its range is an error at B unless it clips.
   FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
   int weight_scale = 32;
@@ -42,10 +36,21 @@ struct EmbedMatMulSpec {
   double initial_deviation = 0.0;
   double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it
   std::string scheme{};          ///< for products with the weights; empty: the session's default
-  /// For fields that are updated under encryption: how training will go. `steps` must be given.
+  /// For fields that are updated under encryption: how training will go. It must be what the optimizer gets, and
+  /// `steps` must be given.
   SgdOptions sgd{};
-  /// How much will be hidden in all, which sizes masks.
+  /// How much will be hidden in all, which sizes masks: forward passes, those of scoring included.
   RunLength run{};
+};
+
+/// What a user asks of an Embed-MatMul layer. All of it but the fields' names is public: both parties must say the
+/// same.
+struct EmbedMatMulSpec : EmbedLayerOptions {
+  std::vector<EmbedField> fields_a{};
+  std::vector<EmbedField> fields_b{};
+  std::size_t dimension = 8;  ///< of an embedding
+  std::size_t out = 0;
+  std::size_t batch = 0;  ///< the most rows a batch may have
 };
 
 /// An Embed-MatMul layer that cannot overflow: every bound computed, every product's spec made.

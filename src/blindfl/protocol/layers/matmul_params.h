@@ -6,27 +6,28 @@
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/run_length.h"
 #include "blindfl/protocol/layers/sgd_plan.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/settings.h"
 #include "blindfl/tensor/fixed_point.h"
 
 namespace blindfl::protocol {
 
-/// How A's weights learn.
-enum class Update {
-  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
-  kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
-};
-
-/// What a user asks of a MatMul layer. All of it is public: both parties must say the same.
-struct MatMulSpec {
-  std::string name = "matmul";  ///< for error messages
-  std::size_t in_a = 0;         ///< A's features; 0 if A has none in this layer
+/// The public shape of both parties' features.
+struct FeatureShape {
+  std::size_t in_a = 0;  ///< A's features; 0 if A has none in this layer
   std::size_t in_b = 0;
-  std::size_t out = 0;
-  std::size_t batch = 0;  ///< the most rows a batch may have
+  std::size_t batch = 128;  ///< the most rows a batch may have
   FixedPointSpec features_a{};
   FixedPointSpec features_b{};
+  /// The most features of a row that are not 0; 0: all of them. A row with more is an error at its owner.
+  std::size_t nonzeros_a = 0;
+  std::size_t nonzeros_b = 0;
+};
+
+/// What a MatMul layer is told beside its shape.
+struct MatMulLayerOptions {
+  std::string name = "matmul";  ///< for error messages
   /// Of the derivative of the summed loss by Z. Exceeding its range is an error at B unless it clips.
   FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
   int weight_scale = 32;
@@ -41,14 +42,17 @@ struct MatMulSpec {
   /// empty: the session's default.
   std::string scheme_a{};
   std::string scheme_b{};
-  /// The most features of a row that are not 0; 0: all of them. A row with more is an error at its owner.
-  std::size_t nonzeros_a = 0;
-  std::size_t nonzeros_b = 0;
-  Update update = Update::kExchanged;
-  /// With updates under encryption: how training will go, which sizes what must not overflow. `steps` must be given.
+  /// With updates under encryption: how training will go, which sizes what must not overflow. It must be what the
+  /// optimizer gets, and `steps` must be given.
   SgdOptions sgd{};
-  /// How much will be hidden in all, which sizes masks.
+  /// How much will be hidden in all, which sizes masks: forward passes, those of scoring included.
   RunLength run{};
+};
+
+/// What a user asks of a MatMul layer. All of it is public: both parties must say the same.
+struct MatMulSpec : FeatureShape, MatMulLayerOptions {
+  std::size_t out = 0;
+  Update update = Update::kExchanged;
 };
 
 /// A MatMul layer that cannot overflow: every bound computed, every product's spec made.

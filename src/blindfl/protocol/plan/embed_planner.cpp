@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/plan/embed_plan_words.h"
-#include "blindfl/protocol/plan/plan_words.h"
+#include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::protocol {
 
@@ -30,7 +30,7 @@ void check_choices(const EmbedMatMulParams& params, const EmbedChoices& choices)
     if (by_field.empty()) continue;
     const std::size_t last = by_field.rbegin()->first;
     require<ConfigError>(last < params.fields(party).size(), "layer '", params.spec().name, "': there is a choice for ",
-                         whose(party), " field ", last, ", and there are ", params.fields(party).size(),
+                         name_of(party), "'s field ", last, ", and there are ", params.fields(party).size(),
                          ", which count from 0");
   }
 }
@@ -91,6 +91,22 @@ std::vector<EmbedPart> evaluate_all(const EmbedMatMulParams& params, const Embed
     }
   }
   return parts;
+}
+
+/// "the weights, A's fields 0, 2 and 3 and B's field 1".
+std::string parts_in_words(const std::vector<EmbedPart>& parts) {
+  std::vector<std::string> items;
+  if (std::ranges::any_of(parts, [](const EmbedPart& part) { return !part.field; })) items.emplace_back("the weights");
+  for (const Party party : {Party::kA, Party::kB}) {
+    std::vector<std::size_t> fields;
+    for (const EmbedPart& part : parts) {
+      if (part.field && part.field->party == party) fields.push_back(part.field->index);
+    }
+    if (fields.empty()) continue;
+    std::string& item = items.emplace_back(name_of(party));
+    item.append(fields.size() == 1 ? "'s field " : "'s fields ").append(ranges_text(fields));
+  }
+  return listed(items);
 }
 
 /// Takes the cheapest option of each part, as long as there is memory.
@@ -159,6 +175,71 @@ class Chooser {
   std::size_t steps_;
   std::uint64_t most_memory_;
 };
+
+/// Fields with the same choice, and the same reasons against others.
+bool are_alike(const EmbedPart& x, const EmbedPart& y) {
+  const auto same_option = [](const EmbedOption& a, const EmbedOption& b) {
+    return a.scheme == b.scheme && a.update == b.update && a.refused == b.refused;
+  };
+  return x.asked == y.asked && x.chosen == y.chosen && std::ranges::equal(x.options, y.options, same_option);
+}
+
+using Parts = std::vector<const EmbedPart*>;
+
+/// A party's fields, those that are alike together.
+std::vector<Parts> grouped(const std::vector<EmbedPart>& parts, Party party) {
+  std::vector<Parts> groups;
+  for (const EmbedPart& part : parts) {
+    if (!part.field || part.field->party != party) continue;
+    auto same = std::ranges::find_if(groups, [&](const Parts& group) { return are_alike(*group.front(), part); });
+    if (same == groups.end()) same = groups.insert(same, Parts{});
+    same->push_back(&part);
+  }
+  return groups;
+}
+
+FieldsPart part_of(const std::vector<EmbedField>& all, const Parts& group) {
+  FieldsPart part{.fewest_categories = all[group.front()->field->index].field.categories};
+  for (const EmbedPart* each : group) {
+    const CategoryField& field = all[each->field->index].field;
+    part.fields.push_back(each->field->index);
+    part.fewest_categories = std::min(part.fewest_categories, field.categories);
+    part.most_categories = std::max(part.most_categories, field.categories);
+    part.most_per_row = std::max(part.most_per_row, field.most);
+  }
+  return part;
+}
+
+/// One row for each option of parts that are alike, with the cost of all of them.
+void add_rows(std::vector<PlanRow>& rows, const PlanRow& common, const Parts& parts) {
+  const EmbedPart& first = *parts.front();
+  for (std::size_t i = 0; i < first.options.size(); ++i) {
+    PlanRow row = common;
+    if (first.field) row.update = first.options[i].update;
+    row.scheme = first.options[i].scheme;
+    for (const EmbedPart* part : parts) row.step += part->options[i].step;
+    row.chosen = i == first.chosen;
+    row.asked = row.chosen && first.asked;
+    row.refused = first.options[i].refused;
+    rows.push_back(std::move(row));
+  }
+}
+
+/// A's fields, B's fields and the weights, with all that was weighed.
+std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<EmbedPart>& parts) {
+  std::vector<PlanRow> rows;
+  const std::string& layer = params.spec().name;
+  for (const Party party : {Party::kA, Party::kB}) {
+    for (const Parts& group : grouped(parts, party)) {
+      add_rows(rows, {.layer = layer, .party = party, .part = part_of(params.fields(party), group)}, group);
+    }
+  }
+  for (const EmbedPart& part : parts) {
+    if (part.field) continue;
+    add_rows(rows, {.layer = layer, .part = WeightsPart{params.inputs(), params.spec().out}}, {&part});
+  }
+  return rows;
+}
 
 }  // namespace
 

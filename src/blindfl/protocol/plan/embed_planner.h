@@ -9,7 +9,7 @@
 
 #include "blindfl/protocol/plan/embed_cost.h"
 #include "blindfl/protocol/plan/plan_options.h"
-#include "blindfl/protocol/plan/plan_table.h"
+#include "blindfl/protocol/plan/plan_row.h"
 
 // `auto` for categorical fields: which scheme carries the products with the weights, and, field by field, which scheme
 // and which update its table has. Everything it looks at is public, so both parties make the same plan by themselves.
@@ -60,7 +60,7 @@ struct EmbedPlan {
   EmbedMatMulSpec spec;               ///< as wanted, with `scheme` and each field's `scheme` and `update` filled in
   std::vector<EmbedPart> considered;  ///< the weights, A's fields, B's fields
   LayerCost cost;                     ///< of all that was chosen
-  std::vector<PlanRow> rows;          ///< the same as a table; fields that are alike share rows
+  std::vector<PlanRow> rows;          ///< A's fields, B's, the weights; fields that are alike share rows
 
   [[nodiscard]] const EmbedPart& weights() const { return considered.front(); }
   [[nodiscard]] const EmbedPart& field(Party party, std::size_t index) const {

@@ -4,8 +4,8 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
-#include "blindfl/protocol/plan/plan_words.h"
 
 namespace blindfl::protocol {
 

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/base/number_text.h"
 
 namespace blindfl::protocol {
 
@@ -78,22 +77,14 @@ bool is_alternative(const LayerOption& chosen, const LayerOption& other, Party p
   return party == Party::kA ? !same_a && same_b : same_a && !same_b;
 }
 
-/// "500,000 features, 7 a row".
-std::string features_in_words(const MatMulParams& params, Party party) {
-  std::string text = counted(params.in(party), "feature");
-  if (params.most_nonzeros(party) < params.in(party)) {
-    text.append(", ").append(count_text(params.most_nonzeros(party))).append(" a row");
-  }
-  return text;
-}
-
 /// The ways for one party's features, with what was chosen for the other's.
 void add_rows(std::vector<PlanRow>& rows, const std::vector<Candidate>& candidates, const Candidate& chosen,
               const MatMulParams& params, Party party, bool asked) {
   for (const Candidate& c : candidates) {
     const bool is_chosen = &c == &chosen;
     if (!is_chosen && !is_alternative(chosen.option, c.option, party)) continue;
-    PlanRow row{.layer = params.spec().name, .party = party, .part = features_in_words(params, party)};
+    PlanRow row{.layer = params.spec().name, .party = party};
+    row.part = FeaturesPart{.features = params.in(party), .most_nonzeros = params.most_nonzeros(party)};
     row.scheme = party == Party::kA ? c.option.scheme_a : c.option.scheme_b;
     if (party == Party::kA) row.update = c.option.update;
     row.step = (party == Party::kA ? c.a : c.b).step;

@@ -7,27 +7,8 @@ namespace blindfl::protocol {
 namespace {
 
 MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
-  MatMulSpec spec;
-  spec.name = options.name;
-  spec.in_a = shape.in_a;
-  spec.in_b = shape.in_b;
-  spec.out = out;
-  spec.batch = shape.batch;
-  spec.features_a = shape.features_a;
-  spec.features_b = shape.features_b;
-  spec.derivative = options.derivative;
-  spec.largest_weight = options.largest_weight;
-  spec.output_scale = options.output_scale;
-  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
-  spec.initial_deviation = options.initial_deviation;
-  spec.nonzeros_a = shape.nonzeros_a;
-  spec.nonzeros_b = shape.nonzeros_b;
-  spec.update = options.update.value_or(Update::kExchanged);
-  spec.sgd = options.sgd;
-  spec.run = options.run;
-  spec.scheme_a = options.scheme_a;
-  spec.scheme_b = options.scheme_b;
-  return spec;
+  const MatMulLayerOptions& of_layer = options;
+  return {shape, of_layer, out, options.update.value_or(Update::kExchanged)};
 }
 
 /// What is said of all tables.
@@ -49,24 +30,13 @@ std::vector<EmbedField> fields_of(const std::vector<CategoryField>& fields, cons
 
 EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options) {
   const TableChoices tables = tables_of(options);
-  EmbedMatMulSpec spec;
-  spec.name = options.name;
-  spec.fields_a = fields_of(shape.fields_a, options.tables_a.value_or(tables));
-  spec.fields_b = fields_of(shape.fields_b, options.tables_b.value_or(tables));
-  spec.dimension = shape.dimension;
-  spec.out = out;
-  spec.batch = shape.batch;
-  spec.derivative = options.derivative;
-  spec.largest_weight = options.largest_weight;
-  spec.largest_embedding = options.largest_embedding;
-  spec.output_scale = options.output_scale;
-  spec.fine_outputs_reveal_features = options.fine_outputs_reveal_features;
-  spec.initial_deviation = options.initial_deviation;
-  spec.table_deviation = options.table_deviation;
-  spec.scheme = options.scheme;
-  spec.sgd = options.sgd;
-  spec.run = options.run;
-  return spec;
+  const EmbedLayerOptions& of_layer = options;
+  return {of_layer,
+          fields_of(shape.fields_a, options.tables_a.value_or(tables)),
+          fields_of(shape.fields_b, options.tables_b.value_or(tables)),
+          shape.dimension,
+          out,
+          shape.batch};
 }
 
 std::map<std::size_t, TableChoices> for_each_field(std::size_t fields, const std::optional<TableChoices>& tables) {

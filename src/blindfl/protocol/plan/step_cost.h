@@ -29,6 +29,7 @@ struct StepCost {
   /// As if the parties and the line always took turns, which they do but where both send at the same time.
   [[nodiscard]] double seconds(const Link& link) const;
   StepCost& operator+=(const StepCost& other);
+  bool operator==(const StepCost&) const = default;
 };
 
 /// What a layer, or a part of it, costs.

@@ -1,15 +1,51 @@
-#include "blindfl/protocol/plan/plan_table.h"
+#include "blindfl/app/plan/plan_text.h"
 
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <sstream>
 #include <string_view>
 
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/plan/plan_words.h"
+#include "blindfl/base/text.h"
 
-namespace blindfl::protocol {
+namespace blindfl::app {
 
 namespace {
+
+using protocol::FeaturesPart;
+using protocol::FieldsPart;
+using protocol::PlanRow;
+using protocol::WeightsPart;
+
+std::string whose(Party party) {
+  return std::string(name_of(party)) + "'s";
+}
+
+/// "500,000 features, 7 a row".
+std::string words_of(const FeaturesPart& part) {
+  std::string text = counted(part.features, "feature");
+  if (part.most_nonzeros < part.features) text += ", " + count_text(part.most_nonzeros) + " a row";
+  return text;
+}
+
+/// "field 3, 100 categories", "fields 0 to 12 and 20, 4 to 1,000 categories, up to 3 a row".
+std::string words_of(const FieldsPart& part) {
+  std::string text = (part.fields.size() == 1 ? "field " : "fields ") + ranges_text(part.fields) + ", ";
+  if (part.fewest_categories < part.most_categories) text += count_text(part.fewest_categories) + " to ";
+  text += counted(part.most_categories, "category", "categories");
+  return part.most_per_row == 1 ? text : text + ", up to " + count_text(part.most_per_row) + " a row";
+}
+
+std::string words_of(const WeightsPart& part) {
+  return count_text(part.inputs) + " x " + count_text(part.out) + " weights";
+}
+
+/// How many categorical fields a row is about; 0: it is about none.
+std::size_t fields_of(const PlanRow& row) {
+  const auto* part = std::get_if<FieldsPart>(&row.part);
+  return part == nullptr ? 0 : part->fields.size();
+}
 
 constexpr std::size_t kColumns = 6;
 using Line = std::array<std::string, kColumns>;
@@ -32,9 +68,9 @@ std::string remark_of(const PlanRow& row, std::vector<std::string>& reasons) {
   return std::string("not possible [").append(std::to_string(number_of(reasons, row.refused))).append("]");
 }
 
-Line line_of(const PlanRow& row, const PlanRow* before, const Link& link, std::vector<std::string>& reasons) {
+Line line_of(const PlanRow& row, const PlanRow* before, const protocol::Link& link, std::vector<std::string>& reasons) {
   const bool same_layer = before != nullptr && before->layer == row.layer;
-  const bool same_part = same_layer && part_in_words(*before) == part_in_words(row);
+  const bool same_part = same_layer && before->party == row.party && before->part == row.part;
   const bool possible = row.refused.empty();
   return {same_layer ? "" : row.layer,
           same_part ? "" : part_in_words(row),
@@ -57,14 +93,36 @@ std::string joined(const Line& line, const std::array<std::size_t, kColumns>& wi
 }  // namespace
 
 std::string part_in_words(const PlanRow& row) {
-  return (row.party ? whose(*row.party) + " " : "the ") + row.part;
+  return (row.party ? whose(*row.party) + " " : "the ") +
+         std::visit([](const auto& part) { return words_of(part); }, row.part);
 }
 
 std::string way_in_words(const PlanRow& row) {
-  return row.update ? way_in_words(*row.update, row.scheme) : "over " + row.scheme;
+  if (!row.update) return "over " + row.scheme;
+  return (row.update == protocol::Update::kEncrypted ? "encrypted updates over " : "exchanged over ") + row.scheme;
 }
 
-std::string table_text(const std::vector<PlanRow>& rows, const Link& link) {
+std::string security_in_words(int bits) {
+  if (bits == 0) return "none";
+  return std::to_string(bits) + " bits" + (bits < 128 ? " (NIST: until 2030)" : "");
+}
+
+std::string hiding_in_words(double exposure) {
+  // Nothing travels masked where one party has no features and the other no product.
+  if (exposure <= 0) return "nothing is masked";
+  const double bits = std::floor(-std::log2(exposure));
+  std::ostringstream text;
+  text << std::max(bits, 0.0) << " bits for the whole run";
+  if (bits < he::kHidingOfRun) {
+    text
+        << ", below the " << he::kHidingOfRun
+        << " that are aimed at: the lattice has no room for more at so many values. Fewer fractional bits of features, "
+           "or Paillier, hide more";
+  }
+  return text.str();
+}
+
+std::string table_text(const std::vector<PlanRow>& rows, const protocol::Link& link) {
   if (rows.empty()) return "";
   std::vector<std::string> reasons;
   std::vector<Line> lines = {{"layer", "features", "way", "time a step", "bytes a step", ""}};
@@ -87,17 +145,18 @@ std::string choice_text(const std::vector<PlanRow>& rows) {
   std::string text;
   for (auto row = rows.begin(); row != rows.end(); ++row) {
     if (!row->chosen) continue;
-    if (row->fields == 0) {
+    if (fields_of(*row) == 0) {
       append(text, "; ", part_in_words(*row) + ": " + way_in_words(*row));
       continue;
     }
     // Tables that learn alike are counted together, where the first of them is.
     const auto same = [&](const PlanRow& other) {
-      return other.chosen && other.fields > 0 && other.party == row->party && way_in_words(other) == way_in_words(*row);
+      return other.chosen && fields_of(other) > 0 && other.party == row->party && other.update == row->update &&
+             other.scheme == row->scheme;
     };
     if (std::find_if(rows.begin(), row, same) != row) continue;
     std::size_t tables = 0;
-    for (const PlanRow& other : rows) tables += same(other) ? other.fields : 0;
+    for (const PlanRow& other : rows) tables += same(other) ? fields_of(other) : 0;
     append(text, "; ", counted(tables, "table") + " of " + whose(*row->party) + ": " + way_in_words(*row));
   }
   return text;
@@ -113,4 +172,4 @@ std::vector<std::string> choice_lines(const std::vector<PlanRow>& rows) {
   return lines;
 }
 
-}  // namespace blindfl::protocol
+}  // namespace blindfl::app

@@ -1,4 +1,4 @@
-#include "blindfl/app/commands/work_commands.h"
+#include "blindfl/app/commands/torch_commands.h"
 
 #include "blindfl/app/job/job_options.h"
 
@@ -87,7 +87,7 @@ std::string help_of_inspect() {
 
 }  // namespace
 
-std::vector<Command> work_commands(const WorkRuns& runs) {
+std::vector<Command> torch_commands(const TorchRuns& runs) {
   return {{.name = "align",
            .summary = "finds the rows that both parties have, without showing ids, and writes down their common order",
            .options = with_job_options({{.name = "out",

@@ -1,4 +1,4 @@
-#include "blindfl/app/torch/work_runs.h"
+#include "blindfl/app/torch/torch_runs.h"
 
 #include <unistd.h>
 
@@ -43,7 +43,7 @@ void run_predict(const Arguments& arguments, std::ostream& out) {
   job::Job job = read_job_options(arguments);
   if (const auto data = path_of(arguments, "data")) job.own.data.score = data;
   const auto scores = path_of(arguments, "scores");
-  if (job.own.party == job::PartyName::kB && !scores) {
+  if (job.own.party == Party::kB && !scores) {
     throw UsageError("--scores is missing: where B's predictions go");
   }
   ScoringRun(job, out).predict(scores);
@@ -65,7 +65,7 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
 
 }  // namespace
 
-WorkRuns work_runs() {
+TorchRuns torch_runs() {
   return {.align = run_align,
           .train = run_train,
           .resume = run_resume,

@@ -1,10 +1,10 @@
 #pragma once
 
-#include "blindfl/app/commands/work_commands.h"
+#include "blindfl/app/commands/torch_commands.h"
 
 namespace blindfl::app {
 
 /// What the commands that work with models do, in this very process.
-[[nodiscard]] WorkRuns work_runs();
+[[nodiscard]] TorchRuns torch_runs();
 
 }  // namespace blindfl::app

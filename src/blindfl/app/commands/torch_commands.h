@@ -7,7 +7,7 @@
 namespace blindfl::app {
 
 /// What does the work of the commands below.
-struct WorkRuns {
+struct TorchRuns {
   Command::Run align = nullptr;
   Command::Run train = nullptr;
   Command::Run resume = nullptr;
@@ -18,6 +18,6 @@ struct WorkRuns {
 
 /// The commands of the program that has torch (app/torch): how they are called and what their help says. This table has
 /// no torch, so that `blindfl` knows all its commands and loads torch for none of them; see hand_over.h.
-[[nodiscard]] std::vector<Command> work_commands(const WorkRuns& runs);
+[[nodiscard]] std::vector<Command> torch_commands(const TorchRuns& runs);
 
 }  // namespace blindfl::app

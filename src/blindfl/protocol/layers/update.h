@@ -1,0 +1,11 @@
+#pragma once
+
+namespace blindfl::protocol {
+
+/// How A's weights learn.
+enum class Update {
+  kExchanged,  ///< gradients travel as shares, and both parties update theirs of the weights: the paper's way
+  kEncrypted,  ///< A updates encrypted weights by itself: what travels does not depend on the number of features
+};
+
+}  // namespace blindfl::protocol

@@ -1,0 +1,140 @@
+// What a planner chose, in words: the table, the line of a log, security and hiding.
+
+#include "blindfl/app/plan/plan_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/he/paillier/paillier_scheme.h"
+#include "blindfl/protocol/plan/embed_planner.h"
+#include "blindfl/protocol/plan/planner.h"
+
+namespace blindfl::app {
+namespace {
+
+using protocol::Update;
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
+using Rows = std::vector<protocol::PlanRow>;
+
+/// With the parameters that users get: planning makes no keys.
+class PlanText : public ::testing::Test {
+ protected:
+  static Rows planned(const protocol::MatMulSpec& spec, const protocol::PlannerChoices& choices = {}) {
+    const he::LatticeScheme lattice;
+    const he::PaillierScheme paillier;
+    return plan_layer(spec, choices, {&lattice, &paillier}, {}).rows;
+  }
+  static Rows planned(const protocol::EmbedMatMulSpec& spec, const protocol::EmbedChoices& choices = {}) {
+    const he::LatticeScheme lattice;
+    const he::PaillierScheme paillier;
+    return plan_embed(spec, choices, {&lattice, &paillier}, {}).rows;
+  }
+
+  static protocol::MatMulSpec sparse_layer() {
+    protocol::MatMulSpec spec;
+    spec.in_a = 500000;
+    spec.in_b = 62;
+    spec.out = 1;
+    spec.batch = 128;
+    spec.features_a = spec.features_b = {.scale = 0, .largest = 1.0, .clip = false};
+    spec.nonzeros_a = 7;
+    spec.sgd = {.learning_rate = 0.1, .steps = 10000};
+    return spec;
+  }
+  static protocol::EmbedMatMulSpec embedding(const std::vector<std::size_t>& a, const std::vector<std::size_t>& b) {
+    protocol::EmbedMatMulSpec spec;
+    for (const std::size_t n : a) spec.fields_a.push_back({.field = {.categories = n}});
+    for (const std::size_t n : b) spec.fields_b.push_back({.field = {.categories = n}});
+    spec.out = 16;
+    spec.batch = 128;
+    spec.sgd = {.learning_rate = 0.1, .steps = 10000};
+    return spec;
+  }
+};
+
+TEST_F(PlanText, SaysWhatWasChosenForFeatures) {
+  protocol::MatMulSpec dense = sparse_layer();
+  dense.in_a = dense.in_b = 392;
+  dense.nonzeros_a = 0;
+  dense.out = 64;
+  dense.features_a = dense.features_b = {};
+  EXPECT_EQ(choice_text(planned(dense)), "A's 392 features: exchanged over lattice; B's 392 features: over lattice");
+  EXPECT_THAT(table_text(planned(dense, {.scheme_a = "paillier", .update = Update::kExchanged}), {}),
+              HasSubstr("  chosen, as asked\n"));
+}
+
+TEST_F(PlanText, ShowsWhatWasWeighed) {
+  const Rows rows = planned(sparse_layer());
+  EXPECT_THAT(choice_text(rows), StartsWith("A's 500,000 features, 7 a row: encrypted updates over paillier; B's "));
+  const std::string table = table_text(rows, {});
+  EXPECT_THAT(table, StartsWith("layer   features                       way "));
+  EXPECT_THAT(
+      table,
+      ContainsRegex("\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ s +82(\\.[0-9])? MB\n"));
+  EXPECT_THAT(table, ContainsRegex("\n +encrypted updates over paillier +[0-9.]+ ms +7[34](\\.[0-9])? kB  chosen\n"));
+}
+
+TEST_F(PlanText, GivesReasonsBelowTheTable) {
+  protocol::MatMulSpec spec = sparse_layer();
+  spec.sgd.weight_decay = 0.01;
+  const std::string table = table_text(planned(spec), {});
+  EXPECT_THAT(table, ContainsRegex("encrypted updates over paillier +- +-  not possible \\[1\\]\n"));
+  EXPECT_THAT(table, HasSubstr("\n[1] layer 'matmul': updates under encryption only ever add"));
+
+  protocol::EmbedMatMulSpec fields = embedding({1'000'000}, {5});
+  fields.sgd.steps = 0;
+  const std::string of_fields = table_text(planned(fields), {});
+  EXPECT_THAT(of_fields, HasSubstr("not possible [1]"));
+  EXPECT_THAT(of_fields, HasSubstr("\n[1] layer 'embed': updates under encryption "));
+  EXPECT_THAT(of_fields, Not(HasSubstr("[2]"))) << "a reason that holds for many fields stands there once";
+}
+
+TEST_F(PlanText, CountsTablesThatLearnAlike) {
+  protocol::EmbedChoices choices{.scheme = "paillier", .tables = {.update = Update::kEncrypted}};
+  choices.fields_a[1] = {.scheme = "lattice", .update = Update::kExchanged};
+  choices.fields_b[0].update = Update::kExchanged;
+  EXPECT_EQ(choice_text(planned(embedding({100, 100}, {1'000'000, 100}), choices)),
+            "1 table of A's: encrypted updates over paillier; 1 table of A's: exchanged over lattice; "
+            "1 table of B's: exchanged over lattice; 1 table of B's: encrypted updates over paillier; "
+            "the 32 x 16 weights: over paillier");
+
+  protocol::EmbedMatMulSpec spec = embedding({100, 7, 100, 100}, std::vector<std::size_t>(22, 100));
+  spec.fields_b[5].field = {.categories = 100, .most = 3, .pooling = Pooling::kMean};
+  spec.sgd.steps = 0;
+  const Rows rows = planned(spec);
+  ASSERT_EQ(rows.size(), 8U);
+  EXPECT_EQ(part_in_words(rows[0]), "A's fields 0 to 3, 7 to 100 categories");
+  EXPECT_EQ(part_in_words(rows[3]), "B's fields 0 to 21, 100 categories, up to 3 a row");
+  EXPECT_EQ(part_in_words(rows[6]), "the 208 x 16 weights");
+  const std::string choice =
+      "4 tables of A's: exchanged over lattice; 22 tables of B's: exchanged over lattice; the 208 x 16 weights: over "
+      "lattice";
+  EXPECT_EQ(choice_text(rows), choice);
+  EXPECT_EQ(choice_lines(rows), std::vector<std::string>{"layer 'embed': " + choice});
+  const std::string table = table_text(rows, {});
+  EXPECT_EQ(std::ranges::count(table, '\n'), 10) << "a heading, the rows and one reason:\n" << table;
+}
+
+TEST_F(PlanText, IsEmptyWithoutRows) {
+  EXPECT_EQ(table_text({}, {}), "");
+  EXPECT_EQ(choice_text({}), "");
+  EXPECT_TRUE(choice_lines({}).empty());
+}
+
+TEST_F(PlanText, SaysSecurityAndHiding) {
+  EXPECT_EQ(security_in_words(128), "128 bits");
+  EXPECT_EQ(security_in_words(112), "112 bits (NIST: until 2030)");
+  EXPECT_EQ(hiding_in_words(0x1p-43), "43 bits for the whole run");
+  EXPECT_EQ(hiding_in_words(0x1.8p-44), "43 bits for the whole run") << "rounded down";
+  EXPECT_THAT(hiding_in_words(0x1p-16), StartsWith("16 bits for the whole run, below the 40"));
+  EXPECT_THAT(hiding_in_words(4.0), StartsWith("0 bits"));
+}
+
+}  // namespace
+}  // namespace blindfl::app
