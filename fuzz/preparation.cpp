@@ -30,9 +30,9 @@ class Fitted {
       job.own.data.label.positive = "no";  // the first by name: the other order than usual
       job.own.data.weight_column = "w";
       job.own.data.columns = {
-          {.name = "age", .transform = job::Transform::kStandardise, .missing = job::MissingValue::kMean},
-          {.name = "city", .kind = job::ColumnKind::kCategorical},
-          {.name = "tags", .kind = job::ColumnKind::kMulti}};
+          {.name = "age", .transform = job::Transform::kStandardise, .missing = data::Missing::kMean},
+          {.name = "city", .kind = data::ColumnKind::kCategory},
+          {.name = "tags", .kind = data::ColumnKind::kCategories}};
     }
     saved_ = save(app::Preparation::fit(job));
   }

@@ -16,7 +16,7 @@ namespace {
 
 using blindfl::testing::message_of;
 using blindfl::testing::ScratchFolder;
-using job::ColumnKind;
+using data::ColumnKind;
 using job::ModelKind;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -46,7 +46,7 @@ TEST(PreparationFaults, NameLineAndColumnOfABadNumber) {
   EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1,777\n"),
               HasSubstr("line 3: column 2 ('b'): beyond private.data.numeric.largest"));
   job::Job strict = job_of_a("");
-  strict.own.data.columns = {{.name = "b", .missing = job::MissingValue::kError}};
+  strict.own.data.columns = {{.name = "b", .missing = data::Missing::kError}};
   EXPECT_THAT(fault_of(strict, "a,b\n1,2\n\n1,?\n"), HasSubstr("line 4: column 2 ('b'): the number is missing"));
   for (const std::string number : {"inf", "-inf", "1e400"}) {
     EXPECT_THAT(fault_of(job_of_a(""), "a,b\n1,2\n1," + number + "\n"),
@@ -64,7 +64,7 @@ TEST(PreparationFaults, NameLineAndColumnInLaterPiecesOfAFile) {
 
 TEST(PreparationFaults, NameLineAndColumnOfBadCategories) {
   job::Job job = job_of_a("");
-  job.own.data.columns = {{.name = "t", .kind = ColumnKind::kMulti, .most_per_row = 2}};
+  job.own.data.columns = {{.name = "t", .kind = ColumnKind::kCategories, .most_per_row = 2}};
   EXPECT_THAT(fault_of(job, "t\na\nsecret;secret;b\n"), HasSubstr("line 3: column 1 ('t'): more than 2 categories"));
   EXPECT_THAT(fault_of(job, "t\na\nb\n" + std::string(5000, 's') + "\n"), HasSubstr("line 4: column 1 ('t'): longer"));
   job.own.data.id_column = "id";
@@ -81,7 +81,7 @@ TEST(PreparationFaults, NameColumnsThatAreNotThere) {
   job = job_of_b("");
   EXPECT_THAT(fault_of(job, "a\n1\n"), HasSubstr("no column 'y'"));
   job = job_of_a("");
-  job.own.data.columns = {{.name = "a", .missing = job::MissingValue::kMean}};
+  job.own.data.columns = {{.name = "a", .missing = data::Missing::kMean}};
   EXPECT_THAT(fault_of(job, "a\n?\n"), HasSubstr("column 'a': has no number to learn from"));
 }
 
@@ -94,12 +94,12 @@ TEST(PreparationFaults, ListColumnsThatTheJobDoesNot) {
   job.own.data.columns = {{.name = "x", .kind = ColumnKind::kNumeric}};
   EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("t.csv: private.data.columns does not list 'new', 'odd';"),
                                      HasSubstr("kind: ignore"), HasSubstr("private.data.default_kind")));
-  job.own.data.default_kind = ColumnKind::kIgnore;
+  job.own.data.default_kind = ColumnKind::kIgnored;
   EXPECT_EQ(Preparation::fit(job).shape().numeric, 1U);
   job.own.data.default_kind = ColumnKind::kNumeric;
   EXPECT_EQ(Preparation::fit(job).shape().numeric, 3U);
   job.own.data.default_kind.reset();
-  job.own.data.columns = {{.name = "x"}, {.name = "new", .kind = ColumnKind::kIgnore}, {.name = "odd"}};
+  job.own.data.columns = {{.name = "x"}, {.name = "new", .kind = ColumnKind::kIgnored}, {.name = "odd"}};
   EXPECT_EQ(Preparation::fit(job).shape().numeric, 2U) << "a listed column without a kind is a number";
 }
 
@@ -158,8 +158,8 @@ TEST(PreparationFaults, SayWhatToWriteForCategoriesInAModelOfNumbers) {
   const auto train = folder.write("t.csv", "city,tags,y\nRome,a,0\nBern,b,1\n");
   for (const ModelKind kind : {ModelKind::kLr, ModelKind::kMlp}) {
     job::Job job = job_of_b(train, kind);
-    job.own.data.columns = {{.name = "city", .kind = ColumnKind::kCategorical, .one_hot = true},
-                            {.name = "tags", .kind = ColumnKind::kMulti}};
+    job.own.data.columns = {{.name = "city", .kind = ColumnKind::kCategory, .one_hot = true},
+                            {.name = "tags", .kind = ColumnKind::kCategories}};
     EXPECT_THAT(refusal_of(job), AllOf(HasSubstr("column 'tags'"), HasSubstr("one_hot: true")));
     job.own.data.columns[1].one_hot = true;
     EXPECT_EQ(Preparation::fit(job).shape().numeric, 6U);
@@ -181,17 +181,17 @@ TEST(PreparationFaults, RefuseJobsThatMakeNoSense) {
   job.own.data.train.reset();
   EXPECT_THAT(refusal_of(job), HasSubstr("private.data.train is missing"));
   job = job_of_a(train);
-  job.own.data.default_kind = ColumnKind::kIgnore;
+  job.own.data.default_kind = ColumnKind::kIgnored;
   EXPECT_THAT(refusal_of(job), HasSubstr("no features"));
   job = job_of_a(train);
   job.own.data.delimiter = "\"";
   EXPECT_THAT(refusal_of(job), HasSubstr("private.data.delimiter"));
   job = job_of_a(train);
-  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kMulti, .separator = ""}};
+  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kCategories, .separator = ""}};
   EXPECT_THAT(refusal_of(job), HasSubstr("separator"));
   job = job_of_a(train);
-  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kCategorical, .one_hot = true},
-                          {.name = "y", .kind = ColumnKind::kCategorical, .one_hot = true}};
+  job.own.data.columns = {{.name = "x", .kind = ColumnKind::kCategory, .one_hot = true},
+                          {.name = "y", .kind = ColumnKind::kCategory, .one_hot = true}};
   for (job::Column& column : job.own.data.columns) column.vocabulary.hash_buckets = 4'000'000'000;
   EXPECT_THAT(refusal_of(job), HasSubstr("hash_buckets"));
 }
@@ -212,8 +212,8 @@ TEST(SavedPreparation, IsRefusedWithoutItsEndAndWithOtherBytes) {
   const ScratchFolder folder;
   job::Job job = job_of_b(folder.write("t.csv", "id,x,c,t,y\n1,1,Rome,a;b,0\n2,2,Bern,a,1\n"));
   job.own.data.id_column = "id";
-  job.own.data.columns = {{.name = "c", .kind = ColumnKind::kCategorical, .one_hot = true},
-                          {.name = "t", .kind = ColumnKind::kMulti}};
+  job.own.data.columns = {{.name = "c", .kind = ColumnKind::kCategory, .one_hot = true},
+                          {.name = "t", .kind = ColumnKind::kCategories}};
   const auto libsvm = folder.write("t.svm", "0 1:1\n1 9:1\n");
   const auto to_read = folder.write("later.csv", "id,x,c,t,y\n1,1,Rome,a;b,0\n");
   for (const Bytes& whole : {saved(Preparation::fit(job)), saved(Preparation::fit(libsvm_job(libsvm)))}) {

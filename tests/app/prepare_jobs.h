@@ -22,7 +22,7 @@ inline job::Job job_of_b(std::filesystem::path train, job::ModelKind kind = job:
   job.own.data.train = std::move(train);
   job.own.data.format = job::FileFormat::kCsv;
   job.own.data.label_column = "y";
-  job.own.data.default_kind = job::ColumnKind::kNumeric;
+  job.own.data.default_kind = data::ColumnKind::kNumeric;
   return job;
 }
 

@@ -25,8 +25,8 @@ namespace {
 using blindfl::testing::all_rows;
 using blindfl::testing::expect_same;
 using blindfl::testing::ScratchFolder;
-using job::ColumnKind;
-using job::MissingValue;
+using data::ColumnKind;
+using data::Missing;
 using job::ModelKind;
 using job::Transform;
 using testing::job_of_a;
@@ -46,9 +46,9 @@ constexpr std::string_view kAllKinds =
 
 std::vector<job::Column> all_kinds() {
   return {{.name = "age", .kind = ColumnKind::kNumeric, .transform = Transform::kStandardise},
-          {.name = "city", .kind = ColumnKind::kCategorical},
-          {.name = "tags", .kind = ColumnKind::kMulti, .most_per_row = 3, .pooling = job::PoolingKind::kMean},
-          {.name = "note", .kind = ColumnKind::kIgnore}};
+          {.name = "city", .kind = ColumnKind::kCategory},
+          {.name = "tags", .kind = ColumnKind::kCategories, .most_per_row = 3, .pooling = Pooling::kMean},
+          {.name = "note", .kind = ColumnKind::kIgnored}};
 }
 
 job::Job job_of_all_kinds(const ScratchFolder& folder) {
@@ -121,7 +121,7 @@ TEST(Preparation, IsSparseWhereMostFeaturesAreZero) {
   for (int i = 0; i < 40; ++i)
     text += std::to_string(i % 3) + "," + std::to_string(i % 20) + "," + (i % 2 ? "1\n" : "0\n");
   job::Job job = job_of_b(folder.write("train.csv", text), ModelKind::kMlp);
-  job.own.data.columns = {{.name = "k", .kind = ColumnKind::kCategorical, .one_hot = true}};
+  job.own.data.columns = {{.name = "k", .kind = ColumnKind::kCategory, .one_hot = true}};
   const Preparation preparation = Preparation::fit(job);
   EXPECT_EQ(preparation.shape().numeric, 22U);
   EXPECT_EQ(preparation.shape().nonzeros, 2U) << "whatever a row holds";
@@ -152,10 +152,10 @@ TEST(Preparation, TransformsNumbers) {
 TEST(Preparation, FillsWhatIsMissing) {
   const ScratchFolder folder;
   job::Job job = job_of_a(folder.write("train.csv", "m,z,c,d\n1,1,1,1\n3,3,3,3\nNA,,?,\n"));
-  job.own.data.columns = {{.name = "m", .missing = MissingValue::kMean},
-                          {.name = "z", .missing = MissingValue::kZero},
-                          {.name = "c", .missing = MissingValue::kConstant, .constant = 9},
-                          {.name = "d", .transform = Transform::kStandardise, .missing = MissingValue::kMean}};
+  job.own.data.columns = {{.name = "m", .missing = Missing::kMean},
+                          {.name = "z", .missing = Missing::kZero},
+                          {.name = "c", .missing = Missing::kConstant, .constant = 9},
+                          {.name = "d", .transform = Transform::kStandardise, .missing = Missing::kMean}};
   const Rows numbers = numbers_of(train_rows(job, folder));
   EXPECT_EQ(numbers[2], (std::vector<double>{2, 0, 9, 0}));
 }
@@ -164,8 +164,8 @@ TEST(Preparation, FillsWhatIsMissingLaterWithWhatTrainingFittedAndCountsIt) {
   const ScratchFolder folder;
   job::Job job = job_of_a(folder.write("train.csv", "a,l,city,tags\n1,1,Rome,x\n3,9,Bern,x;y\n"));
   job.own.data.columns = {{.name = "l", .transform = Transform::kLog},
-                          {.name = "city", .kind = ColumnKind::kCategorical, .one_hot = true},
-                          {.name = "tags", .kind = ColumnKind::kMulti, .one_hot = true}};
+                          {.name = "city", .kind = ColumnKind::kCategory, .one_hot = true},
+                          {.name = "tags", .kind = ColumnKind::kCategories, .one_hot = true}};
   const Preparation preparation = Preparation::fit(job);
   const auto read = [&](std::string_view text) {
     return preparation.read(folder.write("later.csv", text), Labels::kNone, folder.path());
@@ -179,7 +179,7 @@ TEST(Preparation, FillsWhatIsMissingLaterWithWhatTrainingFittedAndCountsIt) {
   EXPECT_EQ(words_of(rows.filled),
             "missing cells, filled as in training: 'a' 2, 'l' 1, 'city' 1 (reserved category), 'tags' 1 (reserved "
             "category)");
-  job.own.data.columns.push_back({.name = "a", .missing = MissingValue::kError});
+  job.own.data.columns.push_back({.name = "a", .missing = Missing::kError});
   const Preparation strict = Preparation::fit(job);
   EXPECT_THROW((void)strict.read(folder / "later.csv", Labels::kNone, folder.path()), DataError);
 }
@@ -188,8 +188,8 @@ TEST(Preparation, NamesColumnsThatAreConstant) {
   const ScratchFolder folder;
   job::Job job = job_of_a(folder.write("train.csv", "a,b,c,d,e\n5,1,Rome,Rome,7\n5,2,Rome,,7\n"));
   job.own.data.columns = {{.name = "a", .transform = Transform::kStandardise},
-                          {.name = "c", .kind = ColumnKind::kCategorical},
-                          {.name = "d", .kind = ColumnKind::kCategorical},
+                          {.name = "c", .kind = ColumnKind::kCategory},
+                          {.name = "d", .kind = ColumnKind::kCategory},
                           {.name = "e", .transform = Transform::kLog}};
   const Preparation preparation = Preparation::fit(job);
   EXPECT_EQ(preparation.constant_columns(), (std::vector<std::string>{"a", "e", "c"}));
@@ -260,7 +260,7 @@ TEST(Preparation, LimitsVocabularies) {
   const ScratchFolder folder;
   const auto train = folder.write("train.csv", "m,t,h\na,a,a\na,a,b\na,b,c\nb,b,d\nc,c,e\nb,d,f\n");
   job::Job job = job_of_a(train);
-  job.own.data.default_kind = ColumnKind::kCategorical;
+  job.own.data.default_kind = ColumnKind::kCategory;
   job.own.data.columns = {{.name = "m", .vocabulary = {.min_count = 2}},
                           {.name = "t", .vocabulary = {.most = 3}},
                           {.name = "h", .vocabulary = {.hash_buckets = 50}}};
@@ -291,7 +291,7 @@ TEST(Preparation, ReadsFilesWithoutAHeader) {
   job.own.data.delimiter = "tab";
   job.own.data.header = false;
   job.own.data.label_column = "3";
-  job.own.data.columns = {{.name = "2", .kind = ColumnKind::kCategorical}};
+  job.own.data.columns = {{.name = "2", .kind = ColumnKind::kCategory}};
   const Preparation preparation = Preparation::fit(job);
   EXPECT_EQ(preparation.shape().numeric, 1U);
   EXPECT_EQ(preparation.shape().fields.size(), 1U);
@@ -395,7 +395,7 @@ TEST(Preparation, ReadsRawAdult) {
   job::Job job = job_of_b(blindfl::testing::real_data("adult.data.xz"));
   job.own.data.header = false;
   job.own.data.label_column = "15";
-  job.own.data.default_kind = ColumnKind::kCategorical;
+  job.own.data.default_kind = ColumnKind::kCategory;
   for (const std::string name : {"1", "3", "5", "11", "12", "13"}) {
     job.own.data.columns.push_back({.name = name, .kind = ColumnKind::kNumeric, .transform = Transform::kStandardise});
   }

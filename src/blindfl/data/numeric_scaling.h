@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/base/enum_name.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
@@ -14,10 +15,12 @@ namespace blindfl::data {
 
 /// What replaces a missing number.
 enum class Missing {
-  kError,     ///< nothing: a missing number is an error
-  kMean,      ///< the mean of the training rows that have one
+  kError,  ///< nothing: a missing number is an error
+  kMean,   ///< the mean of the training rows that have one
+  kZero,
   kConstant,  ///< a number that the options name, 0 unless they do
 };
+[[nodiscard]] std::span<const Name<Missing>> names_of(Missing /*missing*/);
 
 /// What to do with a column of numbers, in this order.
 struct ScalingOptions {

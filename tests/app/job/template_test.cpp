@@ -70,20 +70,20 @@ Job unusual_job() {
   job.own.data.label_column = "a: b";
   job.own.data.weight_column = "w";
   job.own.data.missing = {};
-  job.own.data.default_kind = ColumnKind::kIgnore;
+  job.own.data.default_kind = data::ColumnKind::kIgnored;
   job.own.data.columns = {
       {.name = "age",
-       .kind = ColumnKind::kNumeric,
+       .kind = data::ColumnKind::kNumeric,
        .transform = Transform::kLog,
-       .missing = MissingValue::kConstant,
+       .missing = data::Missing::kConstant,
        .constant = -0.0},
-      {.name = "- ]}, \"'", .kind = ColumnKind::kCategorical, .vocabulary = {.hash_buckets = 99}, .one_hot = true},
+      {.name = "- ]}, \"'", .kind = data::ColumnKind::kCategory, .vocabulary = {.hash_buckets = 99}, .one_hot = true},
       {.name = "3",
-       .kind = ColumnKind::kMulti,
+       .kind = data::ColumnKind::kCategories,
        .vocabulary = {.min_count = 2, .most = 9},
        .separator = " ",
        .most_per_row = 3,
-       .pooling = PoolingKind::kMean}};
+       .pooling = Pooling::kMean}};
   job.own.data.numeric = {.scale = 0, .largest = 1.0, .clip = true};
   job.own.top = {.class_weights = {.weights = {1.0, 0.1, 2e5}},
                  .clip_gradient = 1.5,

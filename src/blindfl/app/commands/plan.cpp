@@ -56,7 +56,7 @@ struct Facts {
 };
 
 Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& out) {
-  std::optional<PartyShape> own = read_shape(arguments, false, job::fixed_point_of(job.own.data.numeric));
+  std::optional<PartyShape> own = read_shape(arguments, false, job.own.data.numeric);
   std::optional<OwnShape> from_file;
   if (!own || !arguments.has("rows")) from_file = own_shape(job);
   if (!own && from_file) own = from_file->shape;

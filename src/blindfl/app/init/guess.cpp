@@ -11,7 +11,7 @@ namespace blindfl::app::init {
 
 namespace {
 
-using job::ColumnKind;
+using data::ColumnKind;
 using job::ModelKind;
 
 constexpr std::size_t kFewCodes = 50;          // a number with more values is no code
@@ -77,12 +77,12 @@ std::string missing_words(const ColumnProfile& profile) {
 }
 
 ColumnGuess ignored(job::Column column, std::string why) {
-  column.kind = ColumnKind::kIgnore;
+  column.kind = ColumnKind::kIgnored;
   return {std::move(column), std::move(why)};
 }
 
 ColumnGuess category(job::Column column, const ColumnProfile& profile, std::string why) {
-  column.kind = ColumnKind::kCategorical;
+  column.kind = ColumnKind::kCategory;
   if (profile.distinct() > kManyCategories) {
     column.vocabulary.min_count = 2;
     why += "; what occurs once counts as unknown";
@@ -91,7 +91,7 @@ ColumnGuess category(job::Column column, const ColumnProfile& profile, std::stri
 }
 
 ColumnGuess several(job::Column column, const ColumnProfile& profile) {
-  column.kind = ColumnKind::kMulti;
+  column.kind = ColumnKind::kCategories;
   column.separator = profile.separator();
   // Room for rows that were not looked at.
   column.most_per_row = std::max<std::size_t>(16, 2 * profile.most_pieces());
@@ -189,8 +189,8 @@ double largest_derivative(ModelKind kind, const ColumnProfile& labels) {
   return std::clamp(power_above(4 * std::max(std::abs(labels.least()), std::abs(labels.largest()))), usual, kMost);
 }
 
-job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns) {
-  job::Encoding encoding;
+FixedPointSpec guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns) {
+  FixedPointSpec encoding;
   if (sample.sparse) {
     if (sample.sparse->binary) return {.scale = 0, .largest = 1, .clip = false};
     encoding.largest = std::max(encoding.largest, std::min(power_above(sample.sparse->largest), 0x1p20));
@@ -201,8 +201,9 @@ job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess
   double most_equal = 1;  // a cell of several categories may say one of them again
   for (const ColumnGuess& guess : columns) {
     const job::Column& column = guess.column;
-    if (column.kind == ColumnKind::kIgnore) continue;
-    if (column.kind == ColumnKind::kMulti) most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
+    if (column.kind == ColumnKind::kIgnored) continue;
+    if (column.kind == ColumnKind::kCategories)
+      most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
     const ColumnProfile* profile = sample.find(column.name);
     // A missing number becomes a mean, which is no binary one.
     const bool fills = column.kind == ColumnKind::kNumeric && profile != nullptr && profile->missing() > 0;

@@ -13,7 +13,7 @@ namespace blindfl::app::init {
 
 namespace {
 
-using job::ColumnKind;
+using data::ColumnKind;
 
 constexpr std::string_view kNone = "none";
 /// A longer list of columns has only those that differ from the rest.
@@ -22,7 +22,7 @@ constexpr std::size_t kMostColumns = 10000;
 constexpr std::size_t kShownColumns = 60;
 
 bool is_categorical(const job::Column& column) {
-  return column.kind == ColumnKind::kCategorical || column.kind == ColumnKind::kMulti;
+  return column.kind == ColumnKind::kCategory || column.kind == ColumnKind::kCategories;
 }
 
 void check_column(const Sample& sample, const std::string& name, std::string_view flag) {
@@ -127,7 +127,7 @@ bool has_kind(const Arguments& arguments, const std::string& name) {
 void ask_about_labels_at_a(PartyDraft& draft, const Arguments& arguments, Questions& questions) {
   for (ColumnGuess& guess : draft.columns) {
     const std::string& name = guess.column.name;
-    if (!is_called_like_a_label(name) || has_kind(arguments, name) || guess.column.kind == ColumnKind::kIgnore)
+    if (!is_called_like_a_label(name) || has_kind(arguments, name) || guess.column.kind == ColumnKind::kIgnored)
       continue;
     require<UsageError>(questions.are_answered(), "--kind is missing for column '", name,
                         "': it is called like a label, and A has none; say --kind ", name,
@@ -139,7 +139,7 @@ void ask_about_labels_at_a(PartyDraft& draft, const Arguments& arguments, Questi
         "ignore", [&](const std::string& word) {
           require<UsageError>(word == kind || word == "ignore", "It must be ", kind, " or ignore");
         });
-    if (answer == "ignore") guess = {{.name = name, .kind = ColumnKind::kIgnore}, "called like a label"};
+    if (answer == "ignore") guess = {{.name = name, .kind = ColumnKind::kIgnored}, "called like a label"};
   }
 }
 
@@ -151,7 +151,7 @@ void apply_kinds(PartyDraft& draft, const Arguments& arguments) {
                         "--kind needs COLUMN=KIND, as in --kind age=numeric");
     const std::string name = words.substr(0, equals);
     const std::string kind = words.substr(equals + 1);
-    const auto names = job::names_of(ColumnKind{});
+    const auto names = names_of(ColumnKind{});
     const auto known = std::ranges::find(names, std::string_view(kind), &job::Name<ColumnKind>::name);
     require<UsageError>(known != names.end(), "--kind ", words, ": there is no kind '", kind,
                         "', only numeric, categorical, multi and ignore");
@@ -214,7 +214,7 @@ void describe_row_names(const PartyDraft& draft, std::ostream& out) {
   std::vector<std::string> names;
   for (const ColumnGuess& guess : draft.columns) {
     const ColumnProfile* profile = draft.sample.find(guess.column.name);
-    if (guess.column.kind == ColumnKind::kIgnore && profile != nullptr && profile->names_rows()) {
+    if (guess.column.kind == ColumnKind::kIgnored && profile != nullptr && profile->names_rows()) {
       names.push_back(guess.column.name);
     }
   }

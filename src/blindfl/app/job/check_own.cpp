@@ -36,7 +36,7 @@ void check_files(const Job& job, const Given& given) {
 void check_numeric_column(const Column& column, const std::string& key, const Given& given) {
   check(column.vocabulary == Vocabulary{}, given, key + ".vocabulary", "is for kinds categorical and multi");
   check(!column.one_hot, given, key + ".one_hot", "is for kinds categorical and multi");
-  check((column.missing == MissingValue::kConstant) == column.constant.has_value(), given,
+  check((column.missing == data::Missing::kConstant) == column.constant.has_value(), given,
         key + (column.constant ? ".constant" : ".missing"),
         column.constant ? "is for missing: constant" : "constant needs the number, as constant: 0");
 }
@@ -60,12 +60,14 @@ void check_columns(const Data& data, const Given& given) {
     check(column.name != data.id_column, given, key, "is about private.data.id_column, which is no feature");
     check(column.name != data.label_column, given, key, "is about private.data.label_column, which is no feature");
     check(column.name != data.weight_column, given, key, "is about private.data.weight_column, which is no feature");
-    const ColumnKind kind = data.kind_of(column);
-    if (kind == ColumnKind::kNumeric) check_numeric_column(column, key, given);
-    if (kind == ColumnKind::kCategorical || kind == ColumnKind::kMulti) check_categorical_column(column, key, given);
+    const data::ColumnKind kind = data.kind_of(column);
+    if (kind == data::ColumnKind::kNumeric) check_numeric_column(column, key, given);
+    if (kind == data::ColumnKind::kCategory || kind == data::ColumnKind::kCategories) {
+      check_categorical_column(column, key, given);
+    }
     for (const std::string_view option : {"separator", "most_per_row", "pooling"}) {
       const std::string inner = joined(key, option);
-      check(kind == ColumnKind::kMulti || !given.has(inner), given, inner, "is for kind multi");
+      check(kind == data::ColumnKind::kCategories || !given.has(inner), given, inner, "is for kind multi");
     }
   }
 }

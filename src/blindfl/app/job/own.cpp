@@ -20,30 +20,9 @@ std::span<const Name<FileFormat>> names_of(FileFormat /*format*/) {
   return kNames;
 }
 
-std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/) {
-  static constexpr Name<ColumnKind> kNames[] = {{"numeric", ColumnKind::kNumeric},
-                                                {"categorical", ColumnKind::kCategorical},
-                                                {"multi", ColumnKind::kMulti},
-                                                {"ignore", ColumnKind::kIgnore}};
-  return kNames;
-}
-
 std::span<const Name<Transform>> names_of(Transform /*transform*/) {
   static constexpr Name<Transform> kNames[] = {
       {"none", Transform::kNone}, {"standardise", Transform::kStandardise}, {"log", Transform::kLog}};
-  return kNames;
-}
-
-std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/) {
-  static constexpr Name<MissingValue> kNames[] = {{"mean", MissingValue::kMean},
-                                                  {"zero", MissingValue::kZero},
-                                                  {"error", MissingValue::kError},
-                                                  {"constant", MissingValue::kConstant}};
-  return kNames;
-}
-
-std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/) {
-  static constexpr Name<PoolingKind> kNames[] = {{"sum", PoolingKind::kSum}, {"mean", PoolingKind::kMean}};
   return kNames;
 }
 

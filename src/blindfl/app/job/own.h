@@ -10,6 +10,9 @@
 
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
+#include "blindfl/data/frame.h"
+#include "blindfl/data/numeric_scaling.h"
+#include "blindfl/tensor/category_field.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
 
@@ -21,17 +24,8 @@ enum class PartyName { kA, kB };
 enum class FileFormat { kAuto, kCsv, kLibsvm };
 [[nodiscard]] std::span<const Name<FileFormat>> names_of(FileFormat /*format*/);
 
-enum class ColumnKind { kNumeric, kCategorical, kMulti, kIgnore };
-[[nodiscard]] std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/);
-
 enum class Transform { kNone, kStandardise, kLog };
 [[nodiscard]] std::span<const Name<Transform>> names_of(Transform /*transform*/);
-
-enum class MissingValue { kMean, kZero, kError, kConstant };
-[[nodiscard]] std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/);
-
-enum class PoolingKind { kSum, kMean };
-[[nodiscard]] std::span<const Name<PoolingKind>> names_of(PoolingKind /*kind*/);
 
 enum class Metric {
   kLoss,
@@ -69,15 +63,15 @@ struct Vocabulary {
 
 struct Column {
   std::string name{};
-  std::optional<ColumnKind> kind{};
+  std::optional<data::ColumnKind> kind{};
   Transform transform = Transform::kNone;
-  MissingValue missing = MissingValue::kMean;
+  data::Missing missing = data::Missing::kMean;
   std::optional<double> constant{};
   Vocabulary vocabulary{};
   bool one_hot = false;
   std::string separator = ";";
   std::size_t most_per_row = 16;
-  PoolingKind pooling = PoolingKind::kSum;
+  Pooling pooling = Pooling::kSum;
 
   bool operator==(const Column&) const = default;
 };
@@ -109,13 +103,13 @@ struct Data {
   Label label{};
   std::optional<std::string> weight_column{};
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "?"};
-  std::optional<ColumnKind> default_kind{};
+  std::optional<data::ColumnKind> default_kind{};
   std::vector<Column> columns{};
-  Encoding numeric{};
+  FixedPointSpec numeric{};
 
   /// What a listed column without a kind is.
-  [[nodiscard]] ColumnKind kind_of(const Column& column) const {
-    return column.kind.value_or(default_kind.value_or(ColumnKind::kNumeric));
+  [[nodiscard]] data::ColumnKind kind_of(const Column& column) const {
+    return column.kind.value_or(default_kind.value_or(data::ColumnKind::kNumeric));
   }
   bool operator==(const Data&) const = default;
 };

@@ -15,22 +15,8 @@ namespace {
 
 constexpr std::size_t kMostPerRow = std::size_t{1} << 16;
 
-data::ColumnKind kind_of(job::ColumnKind kind) {
-  switch (kind) {
-    case job::ColumnKind::kNumeric:
-      return data::ColumnKind::kNumeric;
-    case job::ColumnKind::kCategorical:
-      return data::ColumnKind::kCategory;
-    case job::ColumnKind::kMulti:
-      return data::ColumnKind::kCategories;
-    case job::ColumnKind::kIgnore:
-      break;
-  }
-  return data::ColumnKind::kIgnored;
-}
-
 void check_column(const job::Column& column, const job::Job& job) {
-  const bool is_category = *column.kind == job::ColumnKind::kCategorical || *column.kind == job::ColumnKind::kMulti;
+  const bool is_category = *column.kind == data::ColumnKind::kCategory || *column.kind == data::ColumnKind::kCategories;
   const auto check = [&](bool fine, const auto&... parts) {
     require<ConfigError>(fine, "private.data.columns: column '", column.name, "' ", parts...);
   };
@@ -39,9 +25,10 @@ void check_column(const job::Column& column, const job::Job& job) {
         "choose model kind wdl or dlrm");
   check(!is_category || !column.one_hot || job.own.data.numeric.largest >= 1,
         "becomes features that are 0 or 1, and private.data.numeric.largest has no room for them; make it 1 at least");
-  check(*column.kind != job::ColumnKind::kMulti || (column.most_per_row > 0 && column.most_per_row <= kMostPerRow),
-        "needs a most_per_row between 1 and ", kMostPerRow);
-  check(*column.kind != job::ColumnKind::kMulti || !column.separator.empty(),
+  check(
+      *column.kind != data::ColumnKind::kCategories || (column.most_per_row > 0 && column.most_per_row <= kMostPerRow),
+      "needs a most_per_row between 1 and ", kMostPerRow);
+  check(*column.kind != data::ColumnKind::kCategories || !column.separator.empty(),
         "has an empty separator between its categories; name one, as separator: \";\"");
 }
 
@@ -62,14 +49,14 @@ void check_all_listed(const std::vector<std::string>& unlisted, const std::files
 }  // namespace
 
 CsvColumn CsvColumn::of(const job::Column& column) {
-  const bool several = column.kind == job::ColumnKind::kMulti;
+  const bool several = column.kind == data::ColumnKind::kCategories;
   return {.name = column.name,
-          .kind = kind_of(*column.kind),
+          .kind = *column.kind,
           .one_hot = column.one_hot,
-          .optional = column.missing != job::MissingValue::kError,
+          .optional = column.missing != data::Missing::kError,
           .separator = column.separator,
           .most = several ? column.most_per_row : 1,
-          .pooling = column.pooling == job::PoolingKind::kMean ? Pooling::kMean : Pooling::kSum};
+          .pooling = column.pooling};
 }
 
 void CsvColumn::save(ByteSink& out) const {
@@ -116,7 +103,7 @@ std::vector<job::Column> feature_columns(const job::Job& job, const std::filesys
     if (name == data.id_column || name == data.label_column || name == data.weight_column) continue;
     if (!is_listed && !data.default_kind) unlisted.push_back(name);
     column.kind = data.kind_of(column);
-    if (column.kind == job::ColumnKind::kIgnore) continue;
+    if (column.kind == data::ColumnKind::kIgnored) continue;
     if (is_listed || data.default_kind) check_column(column, job);
     columns.push_back(std::move(column));
   }

@@ -24,16 +24,11 @@ constexpr double kMostDeviations = 8;
 data::ScalingOptions scaling_options(const job::Column& column, double largest) {
   // Logarithms of amounts are far from 0 and from each other's scale: they are standardised, too.
   const bool standardise = column.transform != job::Transform::kNone;
-  data::ScalingOptions options{.missing = data::Missing::kConstant,
-                               .constant = 0,
-                               .log = column.transform == job::Transform::kLog,
-                               .standardise = standardise,
-                               .clip = std::numeric_limits<double>::infinity()};
-  if (standardise) options.clip = std::min(kMostDeviations, largest);
-  if (column.missing == job::MissingValue::kMean) options.missing = data::Missing::kMean;
-  if (column.missing == job::MissingValue::kError) options.missing = data::Missing::kError;
-  if (column.missing == job::MissingValue::kConstant) options.constant = column.constant.value_or(0);
-  return options;
+  return {.missing = column.missing,
+          .constant = column.constant.value_or(0),
+          .log = column.transform == job::Transform::kLog,
+          .standardise = standardise,
+          .clip = standardise ? std::min(kMostDeviations, largest) : std::numeric_limits<double>::infinity()};
 }
 
 data::ScalingFit scaling_fit(std::span<const job::Column> columns, double largest) {
@@ -42,7 +37,7 @@ data::ScalingFit scaling_fit(std::span<const job::Column> columns, double larges
   names.reserve(columns.size());
   options.reserve(columns.size());
   for (const job::Column& column : columns) {
-    if (column.kind != job::ColumnKind::kNumeric) continue;
+    if (column.kind != data::ColumnKind::kNumeric) continue;
     names.push_back(column.name);
     options.push_back(scaling_options(column, largest));
   }
@@ -78,7 +73,7 @@ class CategoryFit {
  public:
   explicit CategoryFit(std::span<const job::Column> columns) {
     for (const job::Column& column : columns) {
-      if (column.kind == job::ColumnKind::kNumeric) continue;
+      if (column.kind == data::ColumnKind::kNumeric) continue;
       options_.push_back(column.vocabulary);
       names_.push_back(column.name);
     }

@@ -85,7 +85,7 @@ Preparation Preparation::fit(const job::Job& job) {
   Features features = format == job::FileFormat::kCsv ? Features(CsvFeatures::fit(job, *data.train, told))
                                                       : Features(LibsvmFeatures::fit(data.libsvm, *data.train, told));
   try {
-    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), job::fixed_point_of(data.numeric));
+    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), data.numeric);
     require<ConfigError>(labels || to.shape_.numeric > 0 || !to.shape_.fields.empty(), data.train->string(),
                          ": has no features for the model, and A needs one at least; see private.data.columns and "
                          "private.data.default_kind");
