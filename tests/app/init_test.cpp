@@ -23,7 +23,7 @@ namespace {
 
 using data::ColumnKind;
 using job::ModelKind;
-using job::Transform;
+using prepare::Transform;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -67,8 +67,8 @@ class Init : public ::testing::Test {
     return out.str();
   }
   [[nodiscard]] std::string at(std::string_view name) const { return (folder_ / name).string(); }
-  [[nodiscard]] static const job::Column& column(const job::Job& job, std::string_view name) {
-    for (const job::Column& each : job.own.data.columns) {
+  [[nodiscard]] static const prepare::ColumnSpec& column(const job::Job& job, std::string_view name) {
+    for (const prepare::ColumnSpec& each : job.own.data.columns) {
       if (each.name == name) return each;
     }
     ADD_FAILURE() << "no column " << name;
@@ -335,7 +335,7 @@ TEST_F(Init, KnowsLibsvmFiles) {
   const Result result = call(aligned);
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
-  EXPECT_EQ(job.own.data.format, job::FileFormat::kLibsvm);
+  EXPECT_EQ(job.own.data.format, prepare::FileFormat::kLibsvm);
   EXPECT_EQ(job.own.data.libsvm.features, 7U);
   EXPECT_EQ(job.own.data.libsvm.first_index, 1U);
   EXPECT_EQ(job.own.data.numeric, (FixedPointSpec{.scale = 0, .largest = 1, .clip = false}));
@@ -520,7 +520,7 @@ TEST_F(Init, TakesFormatsAsSaidAndLibsvmWithoutLabelsAtA) {
   const Result of_a =
       call({"--party", "A", "--data", at("a.txt"), "--align", "aligned", "--dial", "b:1", "--out", at("a.yaml")});
   ASSERT_EQ(of_a.code, kDone) << of_a.err;
-  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.format, job::FileFormat::kLibsvm);
+  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.format, prepare::FileFormat::kLibsvm);
   EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.libsvm.features, 7U);
   EXPECT_THAT(call({"--party", "B", "--data", at("a.txt"), "--format", "libsvm", "--align", "aligned"}).err,
               HasSubstr("a.txt: line 1: is not `label index:value ...`"));

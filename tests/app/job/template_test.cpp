@@ -62,7 +62,7 @@ Job unusual_job() {
   job.own.data.train = "my data/train #1.csv";
   job.own.data.test = "/test.csv";
   job.own.data.score = "s\xC3\xA9.csv";
-  job.own.data.format = FileFormat::kCsv;
+  job.own.data.format = prepare::FileFormat::kCsv;
   job.own.data.delimiter = "\t";
   job.own.data.header = false;
   job.own.data.libsvm = {.features = 12, .first_index = 0};
@@ -74,7 +74,7 @@ Job unusual_job() {
   job.own.data.columns = {
       {.name = "age",
        .kind = data::ColumnKind::kNumeric,
-       .transform = Transform::kLog,
+       .transform = prepare::Transform::kLog,
        .missing = data::Missing::kConstant,
        .constant = -0.0},
       {.name = "- ]}, \"'", .kind = data::ColumnKind::kCategory, .vocabulary = {.hash_buckets = 99}, .one_hot = true},

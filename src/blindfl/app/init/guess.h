@@ -14,7 +14,7 @@ namespace blindfl::app::init {
 
 /// A column, and what to make of it.
 struct ColumnGuess {
-  job::Column column{};
+  prepare::ColumnSpec column{};
   std::string why;
 };
 

@@ -21,7 +21,7 @@ constexpr std::size_t kListedColumns = 2000;
 constexpr std::size_t kMostColumns = 10000;
 constexpr std::size_t kShownColumns = 60;
 
-bool is_categorical(const job::Column& column) {
+bool is_categorical(const prepare::ColumnSpec& column) {
   return column.kind == ColumnKind::kCategory || column.kind == ColumnKind::kCategories;
 }
 
@@ -39,9 +39,9 @@ SampleOptions sample_options(const Arguments& arguments, bool is_a) {
   SampleOptions options;
   options.optional_labels = is_a;
   if (arguments.has("format")) {
-    const auto names = job::names_of(job::FileFormat{});
+    const auto names = names_of(prepare::FileFormat{});
     const auto known =
-        std::ranges::find(names, std::string_view(arguments.text("format")), &job::Name<job::FileFormat>::name);
+        std::ranges::find(names, std::string_view(arguments.text("format")), &job::Name<prepare::FileFormat>::name);
     require<UsageError>(known != names.end(), "--format must be csv, libsvm or auto, not '", arguments.text("format"),
                         "'");
     options.format = known->value;
@@ -164,7 +164,7 @@ void apply_kinds(PartyDraft& draft, const Arguments& arguments) {
     if (found->column.kind != known->value) {
       found->column = {.name = name, .kind = known->value};
       if (known->value == ColumnKind::kNumeric) {
-        found->column.transform = job::Transform::kStandardise;
+        found->column.transform = prepare::Transform::kStandardise;
       }
     }
     found->why = "as asked";
@@ -184,13 +184,13 @@ std::vector<std::string> missing_marks(const Sample& sample) {
 }
 
 /// All of them, so that a column that comes later is noticed; of very many, those that are no plain numbers.
-std::vector<job::Column> columns_of(const PartyDraft& draft, job::ModelKind model) {
-  std::vector<job::Column> columns;
+std::vector<prepare::ColumnSpec> columns_of(const PartyDraft& draft, job::ModelKind model) {
+  std::vector<prepare::ColumnSpec> columns;
   columns.reserve(draft.columns.size());
   for (const ColumnGuess& guess : draft.columns) {
-    job::Column column = guess.column;
+    prepare::ColumnSpec column = guess.column;
     column.one_hot = is_categorical(column) && !has_embeddings(model);
-    const job::Column plain{.name = column.name, .kind = ColumnKind::kNumeric};
+    const prepare::ColumnSpec plain{.name = column.name, .kind = ColumnKind::kNumeric};
     if (draft.columns.size() <= kListedColumns || column != plain) columns.push_back(std::move(column));
   }
   require<UsageError>(columns.size() <= kMostColumns, "--data: ", draft.data.string(), " has ", columns.size(),
@@ -198,9 +198,10 @@ std::vector<job::Column> columns_of(const PartyDraft& draft, job::ModelKind mode
   return columns;
 }
 
-std::string kind_words(const job::Column& column, job::ModelKind model) {
+std::string kind_words(const prepare::ColumnSpec& column, job::ModelKind model) {
   std::string text = job::Value<ColumnKind>::write(column.kind.value_or(ColumnKind::kNumeric));
-  if (column.transform != job::Transform::kNone) text += ", " + job::Value<job::Transform>::write(column.transform);
+  if (column.transform != prepare::Transform::kNone)
+    text += ", " + job::Value<prepare::Transform>::write(column.transform);
   if (is_categorical(column)) text += has_embeddings(model) ? ", embedded" : ", one-hot";
   return text;
 }

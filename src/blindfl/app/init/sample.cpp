@@ -171,10 +171,10 @@ Sample look_at(const std::filesystem::path& path, const SampleOptions& options) 
   const std::vector<std::string> lines = first_lines(path);
   Sample sample;
   sample.path = path;
-  const bool looks_sparse = options.format == job::FileFormat::kAuto && !options.delimiter && !options.header &&
+  const bool looks_sparse = options.format == prepare::FileFormat::kAuto && !options.delimiter && !options.header &&
                             is_sparse(lines, options.optional_labels);
-  if (options.format == job::FileFormat::kLibsvm || looks_sparse) {
-    sample.format = job::FileFormat::kLibsvm;
+  if (options.format == prepare::FileFormat::kLibsvm || looks_sparse) {
+    sample.format = prepare::FileFormat::kLibsvm;
     read_sparse(sample, options.rows, options.optional_labels);
     return sample;
   }

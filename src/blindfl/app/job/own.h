@@ -10,9 +10,7 @@
 
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
-#include "blindfl/data/frame.h"
-#include "blindfl/data/numeric_scaling.h"
-#include "blindfl/tensor/category_field.h"
+#include "blindfl/prepare/spec.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
 
@@ -20,12 +18,6 @@ namespace blindfl::app::job {
 
 enum class PartyName { kA, kB };
 [[nodiscard]] std::span<const Name<PartyName>> names_of(PartyName /*party*/);
-
-enum class FileFormat { kAuto, kCsv, kLibsvm };
-[[nodiscard]] std::span<const Name<FileFormat>> names_of(FileFormat /*format*/);
-
-enum class Transform { kNone, kStandardise, kLog };
-[[nodiscard]] std::span<const Name<Transform>> names_of(Transform /*transform*/);
 
 enum class Metric {
   kLoss,
@@ -52,30 +44,6 @@ enum class LogLevel { kQuiet, kInfo, kDebug };
 enum class Acceptance { kNothing, kOpenTop };
 [[nodiscard]] std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/);
 
-/// Which categories get a row of their own in an embedding table.
-struct Vocabulary {
-  std::size_t min_count = 1;
-  std::optional<std::size_t> most{};
-  std::optional<std::size_t> hash_buckets{};
-
-  bool operator==(const Vocabulary&) const = default;
-};
-
-struct Column {
-  std::string name{};
-  std::optional<data::ColumnKind> kind{};
-  Transform transform = Transform::kNone;
-  data::Missing missing = data::Missing::kMean;
-  std::optional<double> constant{};
-  Vocabulary vocabulary{};
-  bool one_hot = false;
-  std::string separator = ";";
-  std::size_t most_per_row = 16;
-  Pooling pooling = Pooling::kSum;
-
-  bool operator==(const Column&) const = default;
-};
-
 struct Libsvm {
   std::optional<std::size_t> features{};
   std::size_t first_index = 1;
@@ -94,7 +62,7 @@ struct Data {
   std::optional<std::filesystem::path> train{};
   std::optional<std::filesystem::path> test{};
   std::optional<std::filesystem::path> score{};
-  FileFormat format = FileFormat::kAuto;
+  prepare::FileFormat format = prepare::FileFormat::kAuto;
   std::string delimiter = ",";
   bool header = true;
   Libsvm libsvm{};
@@ -104,11 +72,11 @@ struct Data {
   std::optional<std::string> weight_column{};
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "?"};
   std::optional<data::ColumnKind> default_kind{};
-  std::vector<Column> columns{};
+  std::vector<prepare::ColumnSpec> columns{};
   FixedPointSpec numeric{};
 
   /// What a listed column without a kind is.
-  [[nodiscard]] data::ColumnKind kind_of(const Column& column) const {
+  [[nodiscard]] data::ColumnKind kind_of(const prepare::ColumnSpec& column) const {
     return column.kind.value_or(default_kind.value_or(data::ColumnKind::kNumeric));
   }
   bool operator==(const Data&) const = default;
@@ -199,8 +167,6 @@ struct Own {
 };
 
 // The only place that knows the options of each section.
-[[nodiscard]] Entries entries_of(Vocabulary& vocabulary);
-[[nodiscard]] Entries entries_of(Column& column);
 [[nodiscard]] Entries entries_of(Libsvm& libsvm);
 [[nodiscard]] Entries entries_of(Label& label);
 [[nodiscard]] Entries entries_of(Data& data);

@@ -57,7 +57,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   job.shared = facts.shared;
   job.shared.alignment = job_.shared.alignment;
   Preparation preparation = load_preparation(folder);
-  preparation.set_row_memory(Preparation::row_memory_of(job_.own.resources));
+  preparation.set_row_memory(job::row_memory_of(job_.own.resources));
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);

@@ -150,8 +150,8 @@ void TrainingRun::open_folder() {
 void TrainingRun::read_files() {
   const auto begin = Clock::now();
   const bool prepared = folder_ && fs::exists(folder_->path() / "preparation.bin");
-  preparation_.emplace(prepared ? load_preparation(folder_->path()) : Preparation::fit(job_));
-  preparation_->set_row_memory(Preparation::row_memory_of(job_.own.resources));
+  preparation_.emplace(prepared ? load_preparation(folder_->path()) : job::fit_preparation(job_));
+  preparation_->set_row_memory(job::row_memory_of(job_.own.resources));
   const Labels labels = is_b() ? Labels::kNeeded : Labels::kNone;
   const fs::path scratch = fs::absolute(job_.own.run.folder).parent_path();
   train_rows_ = preparation_->read(*job_.own.data.train, labels, scratch);

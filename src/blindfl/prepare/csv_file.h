@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <memory>
 
-#include "blindfl/app/prepare/csv_features.h"
-#include "blindfl/app/prepare/encoded_file.h"
-#include "blindfl/app/prepare/labels.h"
+#include "blindfl/prepare/csv_features.h"
+#include "blindfl/prepare/encoded_file.h"
+#include "blindfl/prepare/labels.h"
 #include "blindfl/tensor/fixed_point.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 /// A CSV file, encoded while it is read. `features` and `rule` must outlive it.
 /// Throws DataError if the file cannot be read, or has other columns than the training file had.
@@ -16,4 +16,4 @@ namespace blindfl::app {
                                                     const FixedPointSpec& encoding, const LabelRule& rule,
                                                     Labels labels);
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/libsvm_features.h"
+#include "blindfl/prepare/libsvm_features.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,11 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/libsvm.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -105,12 +105,12 @@ std::vector<double> LibsvmFile::encode_labels(const std::vector<double>& raw) {
 
 }  // namespace
 
-LibsvmFeatures LibsvmFeatures::fit(const job::Libsvm& options, const std::filesystem::path& path, LabelFit* labels) {
-  const std::size_t declared = options.features.value_or(0);
+LibsvmFeatures LibsvmFeatures::fit(const LibsvmSpec& spec, const std::filesystem::path& path, LabelFit* labels) {
+  const std::size_t declared = spec.features.value_or(0);
   require<ConfigError>(declared <= kMostFeatures, "private.data.libsvm.features must be ", kMostFeatures, " at most");
-  data::LibsvmReader reader(
-      path, {.cols = declared, .index_base = options.first_index, .optional_labels = labels == nullptr});
-  LibsvmFeatures to{.features = 0, .first_index = options.first_index};
+  data::LibsvmReader reader(path,
+                            {.cols = declared, .index_base = spec.first_index, .optional_labels = labels == nullptr});
+  LibsvmFeatures to{.features = 0, .first_index = spec.first_index};
   std::size_t most = 0;
   double stored = 0;
   double rows = 0;
@@ -160,4 +160,4 @@ std::unique_ptr<EncodedFile> open_libsvm(const std::filesystem::path& path, cons
   return std::make_unique<LibsvmFile>(path, features, encoding, rule, labels);
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

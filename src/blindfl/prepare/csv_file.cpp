@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/csv_file.h"
+#include "blindfl/prepare/csv_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/data/frame_reader.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -234,4 +234,4 @@ std::unique_ptr<EncodedFile> open_csv(const std::filesystem::path& path, const C
                                    with_labels && has_weights(path, features, labels));
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

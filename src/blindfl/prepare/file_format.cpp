@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/file_format.h"
+#include "blindfl/prepare/file_format.h"
 
 #include <algorithm>
 #include <array>
@@ -6,11 +6,10 @@
 #include <string>
 #include <string_view>
 
-#include "blindfl/base/error.h"
 #include "blindfl/data/number.h"
 #include "blindfl/data/text_file.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -22,7 +21,7 @@ std::string ending_of(std::filesystem::path path) {
   return path.extension().string();
 }
 
-/// Whether a line reads `label index:value ...`. Without a label only the file's name, or the job, tells that it is
+/// Whether a line reads `label index:value ...`. Without a label only the file's name, or its owner, tells that it is
 /// one: `12:30 13:45` are times of day.
 bool is_libsvm(std::string_view line) {
   line = line.substr(0, line.find('#'));
@@ -46,10 +45,7 @@ bool is_libsvm(std::string_view line) {
 
 }  // namespace
 
-job::FileFormat format_of(const std::filesystem::path& path, const job::Data& data) {
-  using job::FileFormat;
-  if (data.format != FileFormat::kAuto) return data.format;
-  if (data.id_column || data.label_column || data.weight_column || !data.columns.empty()) return FileFormat::kCsv;
+FileFormat format_of(const std::filesystem::path& path) {
   const std::string ending = ending_of(path);
   if (ending == ".csv" || ending == ".tsv") return FileFormat::kCsv;
   if (ending == ".libsvm" || ending == ".svm" || ending == ".svmlight") return FileFormat::kLibsvm;
@@ -63,12 +59,4 @@ job::FileFormat format_of(const std::filesystem::path& path, const job::Data& da
   return FileFormat::kCsv;
 }
 
-data::DelimitedOptions csv_format(const job::Data& data) {
-  const std::string& text = data.delimiter;
-  const bool fine =
-      text == "tab" || (text.size() == 1 && std::string_view("\"\n\r\0", 4).find(text) == std::string_view::npos);
-  require<ConfigError>(fine, "private.data.delimiter must be one character that is no quote, or the word tab");
-  return {.delimiter = text == "tab" ? '\t' : text.front(), .header = data.header, .trim = true};
-}
-
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,9 +1,9 @@
-#include "blindfl/app/prepare/encoded_file.h"
+#include "blindfl/prepare/encoded_file.h"
 
 #include <algorithm>
 #include <utility>
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 std::size_t rows_of_piece(std::size_t cells) {
   return std::clamp<std::size_t>(kPieceCells / std::max<std::size_t>(cells, 1), 1, kPieceRows);
@@ -38,4 +38,4 @@ IntMatrix FeatureRows::finish() {
   return IntMatrix::dense(rows_, width_, std::move(values_), encoding_.scale(), encoding_.bound());
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

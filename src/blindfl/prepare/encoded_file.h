@@ -8,7 +8,7 @@
 
 #include "blindfl/data/dataset.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 /// Cells, or entries, that are in memory at once while a file is read, unless one row has more.
 constexpr std::size_t kPieceCells = std::size_t{1} << 20;
@@ -70,4 +70,4 @@ class FeatureRows {
   std::vector<std::int64_t> values_;
 };
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

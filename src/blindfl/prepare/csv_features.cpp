@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/csv_features.h"
+#include "blindfl/prepare/csv_features.h"
 
 #include <algorithm>
 #include <iterator>
@@ -7,36 +7,35 @@
 #include <string_view>
 #include <utility>
 
-#include "blindfl/app/prepare/encoded_file.h"
-#include "blindfl/app/prepare/file_format.h"
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/delimited.h"
 #include "blindfl/data/frame_reader.h"
+#include "blindfl/prepare/encoded_file.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
 constexpr std::size_t kMostMissing = 10000;
 constexpr double kMostDeviations = 8;
 
-data::ScalingOptions scaling_options(const job::Column& column, double largest) {
+data::ScalingOptions scaling_options(const ColumnSpec& column, double largest) {
   // Logarithms of amounts are far from 0 and from each other's scale: they are standardised, too.
-  const bool standardise = column.transform != job::Transform::kNone;
+  const bool standardise = column.transform != Transform::kNone;
   return {.missing = column.missing,
           .constant = column.constant.value_or(0),
-          .log = column.transform == job::Transform::kLog,
+          .log = column.transform == Transform::kLog,
           .standardise = standardise,
           .clip = standardise ? std::min(kMostDeviations, largest) : std::numeric_limits<double>::infinity()};
 }
 
-data::ScalingFit scaling_fit(std::span<const job::Column> columns, double largest) {
+data::ScalingFit scaling_fit(std::span<const ColumnSpec> columns, double largest) {
   std::vector<std::string> names;
   std::vector<data::ScalingOptions> options;
   names.reserve(columns.size());
   options.reserve(columns.size());
-  for (const job::Column& column : columns) {
+  for (const ColumnSpec& column : columns) {
     if (column.kind != data::ColumnKind::kNumeric) continue;
     names.push_back(column.name);
     options.push_back(scaling_options(column, largest));
@@ -71,8 +70,8 @@ void add_labels(const data::CategoryColumn& column, const data::FrameReader& rea
 /// What vocabularies are made of.
 class CategoryFit {
  public:
-  explicit CategoryFit(std::span<const job::Column> columns) {
-    for (const job::Column& column : columns) {
+  explicit CategoryFit(std::span<const ColumnSpec> columns) {
+    for (const ColumnSpec& column : columns) {
       if (column.kind == data::ColumnKind::kNumeric) continue;
       options_.push_back(column.vocabulary);
       names_.push_back(column.name);
@@ -101,7 +100,7 @@ class CategoryFit {
     std::vector<data::Vocabulary> vocabularies;
     vocabularies.reserve(options_.size());
     for (std::size_t i = 0; i < options_.size(); ++i) {
-      const job::Vocabulary& options = options_[i];
+      const VocabularySpec& options = options_[i];
       vocabularies.push_back(
           options.hash_buckets
               ? data::Vocabulary::hashed(*options.hash_buckets)
@@ -111,7 +110,7 @@ class CategoryFit {
   }
 
  private:
-  std::vector<job::Vocabulary> options_;
+  std::vector<VocabularySpec> options_;
   std::vector<std::string> names_;
   std::vector<data::CategoryCounts> counts_;
 };
@@ -152,21 +151,20 @@ void check(const CsvFeatures& features) {
 
 }  // namespace
 
-CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels) {
-  const job::Data& data = job.own.data;
-  CsvFeatures to{.format = csv_format(data),
-                 .missing = data.missing,
-                 .id = data.id_column,
-                 .label = data.label_column,
-                 .weight = data.weight_column};
+CsvFeatures CsvFeatures::fit(const CsvSpec& spec, const std::filesystem::path& path, LabelFit* labels) {
+  CsvFeatures to{.format = {.delimiter = spec.delimiter, .header = spec.header, .trim = true},
+                 .missing = spec.missing,
+                 .id = spec.id,
+                 .label = spec.label,
+                 .weight = spec.weight};
   const std::vector<std::string> names = data::DelimitedReader(path, to.format).names();
   to.columns_in_file = names.size();
-  const std::vector<job::Column> columns = feature_columns(job, path, names);
+  const std::vector<ColumnSpec> columns = feature_columns(spec, path, names);
   to.columns.reserve(columns.size());
-  for (const job::Column& column : columns) to.columns.push_back(CsvColumn::of(column));
+  for (const ColumnSpec& column : columns) to.columns.push_back(CsvColumn::of(column));
 
   data::FrameReader reader(path, to.frame_spec(labels != nullptr, false));
-  data::ScalingFit scaling = scaling_fit(columns, data.numeric.largest);
+  data::ScalingFit scaling = scaling_fit(columns, spec.encoding.largest);
   CategoryFit categories(columns);
   while (const auto frame = reader.next(rows_of_piece(names.size()))) {
     scaling.add(frame->numeric);
@@ -274,4 +272,4 @@ CsvFeatures CsvFeatures::load(ByteSource& in) {
   return to;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare
