@@ -48,9 +48,12 @@ FrameSpec checked(FrameSpec spec) {
 
 }  // namespace
 
-FrameReader::FrameReader(const std::filesystem::path& path, FrameSpec spec)
-    : file_(path.string()), spec_(checked(std::move(spec))), reader_(path, spec_.format) {
-  const std::vector<std::string>& names = reader_.names();
+FrameReader::FrameReader(const std::filesystem::path& path, const FrameSpec& spec)
+    : FrameReader(std::make_unique<DelimitedReader>(path, spec.format), spec) {}
+
+FrameReader::FrameReader(std::unique_ptr<DelimitedReader> file, FrameSpec spec)
+    : spec_(checked(std::move(spec))), reader_(std::move(file)) {
+  const std::vector<std::string>& names = reader_->names();
   // An empty file has no columns either, which would be the lesser news.
   check_any_rows(!names.empty());
   std::unordered_map<std::string_view, std::size_t> places;
@@ -59,7 +62,7 @@ FrameReader::FrameReader(const std::filesystem::path& path, FrameSpec spec)
   std::vector<bool> named(names.size(), false);
   for (const ColumnSpec& column : spec_.columns) {
     const auto at = places.find(column.name);
-    require<DataError>(at != places.end(), file_, ": has no column '", column.name,
+    require<DataError>(at != places.end(), reader_->file(), ": has no column '", column.name,
                        "'; check the header, or the names that were given instead");
     named[at->second] = true;
     want(column, at->second);
@@ -91,7 +94,7 @@ void FrameReader::begin_frame() {
 std::optional<Frame> FrameReader::next(std::size_t most) {
   require<InvalidArgument>(most > 0, "frame: nobody needs a frame without rows");
   begin_frame();
-  while (frame_.rows < most && reader_.next()) add_row();
+  while (frame_.rows < most && reader_->next()) add_row();
   rows_before_ += frame_.rows;
   check_any_rows(rows_before_ > 0);
   if (frame_.rows == 0) return std::nullopt;
@@ -104,14 +107,14 @@ std::string FrameReader::where(std::size_t row, std::string_view column) const {
   require<InvalidArgument>(row < lines_.size(), "frame: there is no such row in the last one");
   const auto at = std::ranges::find(names(), column);
   require<InvalidArgument>(at != names().end(), "frame: there is no such column as '", column, "'");
-  return reader_.where(static_cast<std::size_t>(at - names().begin()), lines_[row]);
+  return reader_->where(static_cast<std::size_t>(at - names().begin()), lines_[row]);
 }
 
 void FrameReader::add_row() {
-  require<DataError>(rows_before_ + frame_.rows < kMaxRows, file_, ": too many rows: 2^32 - 1 are the most");
+  require<DataError>(rows_before_ + frame_.rows < kMaxRows, reader_->file(), ": too many rows: 2^32 - 1 are the most");
   ++frame_.rows;
-  lines_.push_back(reader_.line());
-  for (const Wanted& column : wanted_) add_cell(column, reader_.cells()[column.in_file]);
+  lines_.push_back(reader_->line());
+  for (const Wanted& column : wanted_) add_cell(column, reader_->cells()[column.in_file]);
 }
 
 void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
@@ -159,7 +162,7 @@ void FrameReader::add_categories(const Wanted& column, std::string_view cell) {
   }
   while (!cell.empty()) {
     const std::size_t end = std::min(cell.find(column.spec.separator), cell.size());
-    const std::string_view category = reader_.trimmed(cell.substr(0, end));
+    const std::string_view category = reader_->trimmed(cell.substr(0, end));
     cell.remove_prefix(std::min(end + column.spec.separator.size(), cell.size()));
     if (category.empty()) continue;
     if (is_missing(column, category)) {
@@ -194,11 +197,11 @@ double FrameReader::label(const Wanted& column, std::string_view cell) const {
 
 template <class... Parts>
 void FrameReader::fail_at(const Wanted& column, const Parts&... parts) const {
-  fail<DataError>(reader_.where(column.in_file), ": ", parts...);
+  fail<DataError>(reader_->where(column.in_file), ": ", parts...);
 }
 
 void FrameReader::check_any_rows(bool any) const {
-  require<DataError>(any, file_, ": holds no rows; check that it is the right file");
+  require<DataError>(any, reader_->file(), ": holds no rows; check that it is the right file");
 }
 
 }  // namespace blindfl::data

@@ -30,8 +30,8 @@ std::string_view take_word(std::string_view& rest) {
 /// The rows of a file, entry by entry.
 class LibsvmRows {
  public:
-  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false)
-      : reader_(path), name_(path.string()), optional_labels_(optional_labels) {}
+  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false, DigestOfPieces* digest = nullptr)
+      : reader_(path, LineReader::kMaxLineBytes, digest), name_(path.string()), optional_labels_(optional_labels) {}
 
   /// Goes to the next row and reads its label; false after the last one.
   bool next_row();
@@ -158,12 +158,12 @@ class LibsvmReader::Rows : public LibsvmRows {
   using LibsvmRows::LibsvmRows;
 };
 
-LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options)
+LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options, DigestOfPieces* digest)
     : options_(options), file_(path.string()) {
   require<InvalidArgument>(options.index_base <= 1, "read_libsvm: indices begin at 0 or 1, not at ",
                            options.index_base);
   require<InvalidArgument>(options.cols < IntMatrix::kNoColumn, "read_libsvm: ", options.cols, " columns are too many");
-  rows_ = std::make_unique<Rows>(path, options.optional_labels);
+  rows_ = std::make_unique<Rows>(path, options.optional_labels, digest);
 }
 
 LibsvmReader::~LibsvmReader() = default;

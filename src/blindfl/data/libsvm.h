@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/base/digest.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
@@ -34,8 +35,10 @@ struct TableLimits {
 /// the file is. Rows are what `read_libsvm()` takes, and so are the errors.
 class LibsvmReader {
  public:
+  /// `digest`: see LineReader.
   /// Throws DataError if the file cannot be read; InvalidArgument if `options` make no sense.
-  explicit LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options = {});
+  explicit LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options = {},
+                        DigestOfPieces* digest = nullptr);
   LibsvmReader(const LibsvmReader&) = delete;
   LibsvmReader& operator=(const LibsvmReader&) = delete;
   ~LibsvmReader();

@@ -59,6 +59,11 @@ class NumericScaling {
   /// allowed, or one is too large.
   [[nodiscard]] Table apply(const Frame& frame) const;
 
+  /// The same of one number, of the column of that place. `row` serves the error only.
+  [[nodiscard]] double apply(double x, std::size_t column, std::size_t row) const {
+    return columns_[column].apply(x, row);
+  }
+
   [[nodiscard]] std::size_t cols() const { return columns_.size(); }
   /// Columns whose numbers were all the same in the training rows: nothing can be learned from them. Known after
   /// `fit()`, and not saved.

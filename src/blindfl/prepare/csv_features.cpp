@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -157,16 +158,16 @@ CsvFeatures CsvFeatures::fit(const CsvSpec& spec, const std::filesystem::path& p
                  .id = spec.id,
                  .label = spec.label,
                  .weight = spec.weight};
-  const std::vector<std::string> names = data::DelimitedReader(path, to.format).names();
-  to.columns_in_file = names.size();
-  const std::vector<ColumnSpec> columns = feature_columns(spec, path, names);
+  auto file = std::make_unique<data::DelimitedReader>(path, to.format);
+  to.columns_in_file = file->names().size();
+  const std::vector<ColumnSpec> columns = feature_columns(spec, path, file->names());
   to.columns.reserve(columns.size());
   for (const ColumnSpec& column : columns) to.columns.push_back(CsvColumn::of(column));
 
-  data::FrameReader reader(path, to.frame_spec(labels != nullptr, false));
+  data::FrameReader reader(std::move(file), to.frame_spec(labels != nullptr, false));
   data::ScalingFit scaling = scaling_fit(columns, spec.encoding.largest);
   CategoryFit categories(columns);
-  while (const auto frame = reader.next(rows_of_piece(names.size()))) {
+  while (const auto frame = reader.next(rows_of_piece(to.columns_in_file))) {
     scaling.add(frame->numeric);
     categories.add(*frame, reader);
     if (labels != nullptr) add_labels(frame->categories.back(), reader, *labels);

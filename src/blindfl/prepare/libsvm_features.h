@@ -32,11 +32,11 @@ struct LibsvmFeatures {
   [[nodiscard]] static LibsvmFeatures load(ByteSource& in);
 };
 
-/// A LIBSVM file, encoded while it is read. `rule` must outlive it. Each row has a label, unless none is wanted: with
-/// `Labels::kIfThere`, one that is no class and the same in all rows stands for none.
-/// Throws DataError if the file cannot be read.
+/// A LIBSVM file, encoded while it is read. `rule` and `digest`, which is told the file's bytes, must outlive it. Each
+/// row has a label, unless none is wanted: with `Labels::kIfThere`, one that is no class and the same in all rows
+/// stands for none. Throws DataError if the file cannot be read.
 [[nodiscard]] std::unique_ptr<EncodedFile> open_libsvm(const std::filesystem::path& path,
                                                        const LibsvmFeatures& features, const FixedPointSpec& encoding,
-                                                       const LabelRule& rule, Labels labels);
+                                                       const LabelRule& rule, Labels labels, DigestOfPieces& digest);
 
 }  // namespace blindfl::prepare

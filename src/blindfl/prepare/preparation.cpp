@@ -67,18 +67,20 @@ Preparation Preparation::fit(const LibsvmSpec& spec, const std::filesystem::path
   return fit_with<LibsvmFeatures>(spec, train, std::move(labels));
 }
 
-std::unique_ptr<EncodedFile> Preparation::open(const std::filesystem::path& path, Labels labels) const {
+std::unique_ptr<EncodedFile> Preparation::open(const std::filesystem::path& path, Labels labels,
+                                               DigestOfPieces& digest) const {
   if (const auto* csv = std::get_if<CsvFeatures>(&features_)) {
-    return open_csv(path, *csv, shape_.encoding, rule_, labels);
+    return open_csv(path, *csv, shape_.encoding, rule_, labels, digest);
   }
-  return open_libsvm(path, std::get<LibsvmFeatures>(features_), shape_.encoding, rule_, labels);
+  return open_libsvm(path, std::get<LibsvmFeatures>(features_), shape_.encoding, rule_, labels, digest);
 }
 
 PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
                                const std::filesystem::path& scratch) const {
   PreparedRows to;
+  DigestOfPieces digest;
   data::RowCollector rows(row_memory_, scratch);
-  const std::unique_ptr<EncodedFile> file = open(path, labels);
+  const std::unique_ptr<EncodedFile> file = open(path, labels, digest);
   while (auto piece = file->next()) {
     rows.add(std::move(piece->rows));
     std::ranges::move(piece->ids, std::back_inserter(to.ids));
@@ -87,6 +89,7 @@ PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
   }
   to.filled = file->filled();
   to.rows = rows.finish(to.labels);
+  to.digest = digest.finish();
   return to;
 }
 

@@ -26,6 +26,7 @@ struct PreparedRows {
       labels{};  ///< one for each row at B where the file has them; else empty. Classes are 0, 1, 2, ...
   std::vector<double> weights{};       ///< one for each row that has a label, where there is a weight column
   std::vector<FilledColumn> filled{};  ///< columns with missing cells, and how many
+  Bytes digest{};                      ///< SHA-256 of the file
 };
 
 /// "missing cells, filled as in training: 'age' 3, 'city' 2 (reserved category)"; empty if nothing was missing.
@@ -69,7 +70,8 @@ class Preparation {
   template <class Fitted, class Spec>
   [[nodiscard]] static Preparation fit_with(const Spec& spec, const std::filesystem::path& train,
                                             std::optional<LabelFit> labels);
-  [[nodiscard]] std::unique_ptr<EncodedFile> open(const std::filesystem::path& path, Labels labels) const;
+  [[nodiscard]] std::unique_ptr<EncodedFile> open(const std::filesystem::path& path, Labels labels,
+                                                  DigestOfPieces& digest) const;
 
   Features features_;
   LabelRule rule_;

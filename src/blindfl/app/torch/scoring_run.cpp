@@ -67,7 +67,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     out_ << class_words(job.shared.model, preparation.classes()) << "\n";
   }
   out_ << std::flush;
-  const auto file = MarkedFile::of(path, rows.rows->rows());
+  const MarkedFile file{path, rows.rows->rows(), rows.digest};
   const std::uint64_t most = job_.own.limits.scorings;
   if (!is_b) check_scorings(folder, facts.owner(), facts.name(), file.digest, most);
 

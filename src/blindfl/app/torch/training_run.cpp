@@ -251,8 +251,8 @@ void TrainingRun::take_rows() {
   protocol::Session& session = connection_->session();
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
-  train_file_ = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
-  if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  train_file_ = MarkedFile{*job_.own.data.train, train_rows_.rows->rows(), train_rows_.digest};
+  if (test_rows_) test_file_ = MarkedFile{*job_.own.data.test, test_rows_->rows->rows(), test_rows_->digest};
   if (resumed_) {
     alignment_ = load_alignment(folder_->path(), *train_file_, test_file_);
   } else {
