@@ -96,9 +96,9 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     return;
   }
   if (use == Use::kEvaluate) {
-    const auto evaluation =
-        evaluate_scores(model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
-                        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
+    const auto evaluation = evaluate_scores(
+        model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
+        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights), aligned.alignment().real);
     require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
     out_ << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
     for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *evaluation)) {

@@ -294,16 +294,19 @@ void TrainingRun::make_parts() {
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : protocol::choice_lines(model_.plan)) out_ << line << "\n";
   if (is_b() && model_.family == nn::Family::kLinear) {
-    model_.labels = standardised(training_->in_order(train_rows_.labels));
+    model_.labels = standardised(training_->only_real().in_order(train_rows_.labels));
   }
-  loss_ = job_loss(model_, weighting_.by_class, weighting_.most_for_placeholders);
+  loss_ = job_loss(model_, weighting_.by_class);
   trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
 }
 
 train::TrainOptions TrainingRun::train_options() const {
   const job::Training& training = job_.shared.training;
-  train::TrainOptions options{
-      .epochs = epochs_, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed};
+  train::TrainOptions options{.epochs = epochs_,
+                              .batch = training.batch,
+                              .sgd = layers_->sgd,
+                              .order_seed = training.order_seed,
+                              .most_for_placeholders = weighting_.most_for_placeholders};
   // Layers stay as they were planned, whatever the run is prolonged to.
   if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
   return options;
@@ -444,7 +447,7 @@ void TrainingRun::validate(StopVote& vote) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
   const auto evaluation = evaluate_scores(model_, loss_, scores, validation_->in_order(train_rows_.labels),
-                                          in_order(*validation_, train_rows_));
+                                          in_order(*validation_, train_rows_), validation_->alignment().real);
   if (!evaluation) return;
   const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
   const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
@@ -584,7 +587,8 @@ ModelFacts TrainingRun::facts() const {
 }
 
 std::optional<Evaluation> TrainingRun::evaluate_test(const torch::Tensor& scores) const {
-  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()));
+  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()),
+                         test_->alignment().real);
 }
 
 void TrainingRun::score_test() {
