@@ -25,18 +25,14 @@ void check(const FrameSpec& spec) {
                            "frame: columns without a name in the spec are ignored, numeric or one category");
   std::vector<std::string_view> names;
   names.reserve(spec.columns.size());
-  std::size_t labels = 0;
   std::size_t ids = 0;
   for (const ColumnSpec& column : spec.columns) {
     names.push_back(column.name);
-    labels += column.kind == ColumnKind::kLabel;
     ids += column.kind == ColumnKind::kId;
-    require<InvalidArgument>(column.classes.empty() || column.kind == ColumnKind::kLabel, "frame: column '",
-                             column.name, "' has classes, but is not the label");
     require<InvalidArgument>(column.kind != ColumnKind::kCategories || !column.separator.empty(), "frame: column '",
                              column.name, "' has nothing to separate its categories");
   }
-  require<InvalidArgument>(labels <= 1 && ids <= 1, "frame: there is one label and one id at most");
+  require<InvalidArgument>(ids <= 1, "frame: there is one id at most");
   std::ranges::sort(names);
   require<InvalidArgument>(std::ranges::adjacent_find(names) == names.end(), "frame: a column is named twice");
 }
@@ -134,10 +130,6 @@ void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
     case ColumnKind::kCategories:
       add_categories(column, cell);
       return;
-    case ColumnKind::kLabel:
-      if (is_missing(column, cell)) fail_at(column, "the label is missing; fill it in, or leave the row out");
-      frame_.labels.push_back(label(column, cell));
-      return;
     case ColumnKind::kId:
       if (is_missing(column, cell)) fail_at(column, "the id is missing; fill it in, or leave the row out");
       frame_.ids.emplace_back(cell);
@@ -185,14 +177,6 @@ double FrameReader::number(const Wanted& column, std::string_view cell) const {
   }
   if (parsed == Parsed::kOutOfRange) fail_at(column, "not a finite number, or beyond what a double holds");
   return value;
-}
-
-double FrameReader::label(const Wanted& column, std::string_view cell) const {
-  const std::vector<std::string>& classes = column.spec.classes;
-  if (classes.empty()) return number(column, cell);
-  const auto at = std::ranges::find(classes, cell);
-  if (at == classes.end()) fail_at(column, "the label is none of the ", classes.size(), " classes");
-  return static_cast<double>(at - classes.begin());
 }
 
 template <class... Parts>

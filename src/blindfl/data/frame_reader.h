@@ -49,7 +49,6 @@ class FrameReader {
   void add_categories(const Wanted& column, std::string_view cell);
   [[nodiscard]] bool is_missing(const Wanted& column, std::string_view cell) const;
   [[nodiscard]] double number(const Wanted& column, std::string_view cell) const;
-  [[nodiscard]] double label(const Wanted& column, std::string_view cell) const;
   template <class... Parts>
   [[noreturn]] void fail_at(const Wanted& column, const Parts&... parts) const;
   void check_any_rows(bool any) const;

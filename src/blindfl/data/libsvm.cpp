@@ -197,6 +197,27 @@ std::string LibsvmReader::where(std::size_t row) const {
   return file_ + ": line " + std::to_string(lines_.at(row));
 }
 
+std::optional<LibsvmLine> parse_libsvm_line(std::string_view line, bool optional_label) {
+  LibsvmLine parsed;
+  line = line.substr(0, line.find('#'));
+  std::string_view after = line;
+  const std::string_view first = take_word(after);
+  if (!optional_label || first.find(':') == std::string_view::npos) {
+    if (parse_real(first).first != Parsed::kFine) return std::nullopt;
+    parsed.label = first;
+    line = after;
+  }
+  for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+    const std::size_t colon = word.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto [index_parsed, index] = parse_number<std::uint32_t>(word.substr(0, colon));
+    const auto [value_parsed, value] = parse_real(word.substr(colon + 1));
+    if (index_parsed != Parsed::kFine || value_parsed != Parsed::kFine) return std::nullopt;
+    parsed.entries.emplace_back(index, value);
+  }
+  return parsed;
+}
+
 Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   return *LibsvmReader(path, options).next({.rows = kAll, .entries = kAll});

@@ -113,7 +113,7 @@ void Trainer::resume_after(std::size_t step) {
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer) {
   require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
-  const data::RowsOf source(rows);
+  const data::RowsInMemory source(rows);
   Trainer trainer(model, forward, loss, source, options);
   while (!trainer.done()) {
     const StepReport report = trainer.take_step();
@@ -138,7 +138,7 @@ torch::Tensor score(const Forward& forward, const data::RowSource& rows, std::si
 }
 
 torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
-  return score(forward, data::RowsOf(rows), batch);
+  return score(forward, data::RowsInMemory(rows), batch);
 }
 
 }  // namespace blindfl::train
