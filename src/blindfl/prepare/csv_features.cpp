@@ -120,6 +120,15 @@ data::ColumnSpec spec_of(const CsvColumn& column) {
   return {.name = column.name, .kind = column.kind, .separator = column.separator, .optional = column.optional};
 }
 
+/// Calls `f(column, vocabulary)` for each column of categories.
+template <class F>
+void for_each_category(const CsvFeatures& features, F&& f) {
+  std::size_t place = 0;
+  for (const CsvColumn& column : features.columns) {
+    if (!column.is_numeric()) f(column, features.vocabularies[place++]);
+  }
+}
+
 void save_name(ByteSink& out, const std::optional<std::string>& name) {
   out.write_u8(name ? 1 : 0);
   if (name) write_text(out, *name);
@@ -184,45 +193,30 @@ CsvFeatures CsvFeatures::fit(const CsvSpec& spec, const std::filesystem::path& p
 }
 
 std::size_t CsvFeatures::width() const {
-  std::size_t width = 0;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) {
-      ++width;
-    } else {
-      width += column.one_hot ? vocabularies[categories].size() : 0;
-      ++categories;
-    }
-  }
+  std::size_t width = scaling.cols();
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) width += vocabulary.size();
+  });
   return width;
 }
 
 std::size_t CsvFeatures::most_nonzeros() const {
-  std::size_t most = 0;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) {
-      ++most;
-    } else {
-      most += column.one_hot ? std::min(column.most, vocabularies[categories].size()) : 0;
-      ++categories;
-    }
-  }
+  std::size_t most = scaling.cols();
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) most += std::min(column.most, vocabulary.size());
+  });
   return most;
 }
 
 std::vector<CategoryField> CsvFeatures::fields() const {
   std::vector<CategoryField> fields;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) continue;
-    const std::size_t rows = vocabularies[categories++].size();
-    if (column.one_hot) continue;
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) return;
     fields.push_back({.name = std::string("f").append(std::to_string(fields.size() + 1)),
-                      .categories = rows,
+                      .categories = vocabulary.size(),
                       .most = column.most,
                       .pooling = column.pooling});
-  }
+  });
   return fields;
 }
 
