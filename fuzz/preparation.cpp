@@ -5,44 +5,31 @@
 #include <filesystem>
 #include <string_view>
 
-#include "blindfl/app/prepare/preparation.h"
 #include "blindfl/base/error.h"
+#include "blindfl/prepare/preparation.h"
 #include "input.h"
 #include "memory_file.h"
 
 namespace {
 
 using namespace blindfl;
-namespace job = app::job;
+using prepare::Preparation;
 
 /// A training file, and what was fitted to it.
 class Fitted {
  public:
-  Fitted(std::string_view text, job::FileFormat format) {
+  template <class Spec>
+  Fitted(std::string_view text, const Spec& spec) {
     file_.replace(as_bytes(text));
-    job::Job job;
-    job.shared.model.kind = job::ModelKind::kWdl;
-    job.own.party = Party::kB;
-    job.own.data.train = file_.path();
-    job.own.data.format = format;
-    if (format == job::FileFormat::kCsv) {
-      job.own.data.label_column = "y";
-      job.own.data.label.positive = "no";  // the first by name: the other order than usual
-      job.own.data.weight_column = "w";
-      job.own.data.columns = {
-          {.name = "age", .transform = job::Transform::kStandardise, .missing = job::MissingValue::kMean},
-          {.name = "city", .kind = job::ColumnKind::kCategorical},
-          {.name = "tags", .kind = job::ColumnKind::kMulti}};
-    }
-    saved_ = save(app::Preparation::fit(job));
+    saved_ = save(Preparation::fit(spec, file_.path()));
   }
 
-  [[nodiscard]] static Bytes save(const app::Preparation& preparation) {
+  [[nodiscard]] static Bytes save(const Preparation& preparation) {
     return write_to_bytes([&](ByteSink& out) { preparation.save(out); });
   }
   [[nodiscard]] const Bytes& saved() const { return saved_; }
-  void encode(const app::Preparation& preparation) const {
-    const auto read = preparation.read(file_.path(), app::Labels::kIfThere, std::filesystem::temp_directory_path());
+  void encode(const Preparation& preparation) const {
+    const auto read = preparation.read(file_.path(), prepare::Labels::kIfThere, std::filesystem::temp_directory_path());
     fuzz::check(read.rows != nullptr, "there are rows, or an error");
   }
 
@@ -51,12 +38,23 @@ class Fitted {
   Bytes saved_;
 };
 
+prepare::CsvSpec csv_spec() {
+  prepare::CsvSpec spec;
+  spec.label = "y";
+  spec.labels.positive = "no";  // the first by name: the other order than usual
+  spec.weight = "w";
+  spec.columns = {{.name = "age", .transform = prepare::Transform::kStandardise},
+                  {.name = "city", .kind = data::ColumnKind::kCategory},
+                  {.name = "tags", .kind = data::ColumnKind::kCategories}};
+  return spec;
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   static const std::array<Fitted, 2> fitted{
-      Fitted("y,age,city,tags,w\nyes,40,Rome,a;b,1\nno,,Oslo,,2\nyes,27.5,Rome,b,0.5\n", job::FileFormat::kCsv),
-      Fitted("1 1:0.5 3:2\n0 2:1\n", job::FileFormat::kLibsvm)};
+      Fitted("y,age,city,tags,w\nyes,40,Rome,a;b,1\nno,,Oslo,,2\nyes,27.5,Rome,b,0.5\n", csv_spec()),
+      Fitted("1 1:0.5 3:2\n0 2:1\n", prepare::LibsvmSpec{.labels = prepare::LabelSpec()})};
   fuzz::Input input(data, size);
   const unsigned switches = input.take_byte();
   const Fitted& right = fitted[switches & 1];
@@ -64,7 +62,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes file = (switches & 2) != 0 ? Bytes(rest.begin(), rest.end()) : fuzz::edited(input, right.saved());
   BufferSource in(file);
   try {
-    const app::Preparation loaded = app::Preparation::load(in);
+    const Preparation loaded = Preparation::load(in);
     const Bytes again = Fitted::save(loaded);
     fuzz::check(std::ranges::equal(again, ByteView(file).first(file.size() - in.remaining())),
                 "saved again, it is the same");

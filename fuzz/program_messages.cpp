@@ -13,11 +13,11 @@ namespace {
 
 using namespace blindfl;
 
-const app::PartyShape kShape{.numeric = 61,
-                             .nonzeros = 14,
-                             .encoding = {.scale = 12, .largest = 8.5, .clip = true},
-                             .fields = {{.name = "f1", .categories = 40},
-                                        {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
+const PartyShape kShape{.numeric = 61,
+                        .nonzeros = 14,
+                        .encoding = {.scale = 12, .largest = 8.5, .clip = true},
+                        .fields = {{.name = "f1", .categories = 40},
+                                   {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
 const app::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
 const app::StopVote kVote{.better = true};
 
@@ -31,7 +31,7 @@ Kind kind_of(unsigned number) {
   switch (number) {
     case 0:
       return {write_to_bytes([](ByteSink& out) { app::write_shape(kShape, out); }), [](ByteSource& in) {
-                const app::PartyShape shape = app::read_shape(in);
+                const PartyShape shape = app::read_shape(in);
                 fuzz::check(shape.nonzeros <= shape.numeric && shape.fields.size() <= app::kMostFields,
                             "in proportion");
                 return write_to_bytes([&](ByteSink& out) { app::write_shape(shape, out); });

@@ -21,9 +21,9 @@
 namespace blindfl::app {
 namespace {
 
-using job::ColumnKind;
+using data::ColumnKind;
 using job::ModelKind;
-using job::Transform;
+using prepare::Transform;
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::Not;
@@ -67,8 +67,8 @@ class Init : public ::testing::Test {
     return out.str();
   }
   [[nodiscard]] std::string at(std::string_view name) const { return (folder_ / name).string(); }
-  [[nodiscard]] static const job::Column& column(const job::Job& job, std::string_view name) {
-    for (const job::Column& each : job.own.data.columns) {
+  [[nodiscard]] static const prepare::ColumnSpec& column(const job::Job& job, std::string_view name) {
+    for (const prepare::ColumnSpec& each : job.own.data.columns) {
       if (each.name == name) return each;
     }
     ADD_FAILURE() << "no column " << name;
@@ -101,16 +101,16 @@ TEST_F(Init, WritesAJobThatCanBeRead) {
   EXPECT_EQ(job.shared.alignment.mode, job::AlignmentMode::kIntersection);
   EXPECT_EQ(job.own.link.listen, "0.0.0.0:7000");
   EXPECT_EQ(column(job, "age").transform, Transform::kStandardise);
-  EXPECT_EQ(column(job, "age").missing, job::MissingValue::kMean);
+  EXPECT_EQ(column(job, "age").missing, data::Missing::kMean);
   EXPECT_EQ(column(job, "amount").transform, Transform::kLog);
-  EXPECT_EQ(column(job, "town").kind, ColumnKind::kCategorical);
+  EXPECT_EQ(column(job, "town").kind, ColumnKind::kCategory);
   EXPECT_TRUE(column(job, "town").one_hot) << "lr has no embeddings";
-  EXPECT_EQ(column(job, "tags").kind, ColumnKind::kMulti);
+  EXPECT_EQ(column(job, "tags").kind, ColumnKind::kCategories);
   EXPECT_EQ(column(job, "tags").separator, "|");
   EXPECT_TRUE(column(job, "tags").one_hot);
-  EXPECT_EQ(column(job, "note").kind, ColumnKind::kIgnore);
-  EXPECT_EQ(column(job, "same").kind, ColumnKind::kIgnore);
-  EXPECT_EQ(column(job, "row").kind, ColumnKind::kIgnore);
+  EXPECT_EQ(column(job, "note").kind, ColumnKind::kIgnored);
+  EXPECT_EQ(column(job, "same").kind, ColumnKind::kIgnored);
+  EXPECT_EQ(column(job, "row").kind, ColumnKind::kIgnored);
   EXPECT_EQ(column(job, "flag").transform, Transform::kNone);
   EXPECT_EQ(testing::mode_of(folder_ / "job.yaml"), 0600U);
 }
@@ -163,7 +163,7 @@ TEST_F(Init, TakesTheSectionThatThePeerSent) {
     EXPECT_EQ(a.shared.model.kind, ModelKind::kMlr);
     EXPECT_EQ(a.shared.model.classes, 3U);
     EXPECT_EQ(a.own.data.label_column, std::nullopt);
-    EXPECT_EQ(column(a, "label").kind, ColumnKind::kIgnore) << "A has no labels";
+    EXPECT_EQ(column(a, "label").kind, ColumnKind::kIgnored) << "A has no labels";
     EXPECT_EQ(a.own.link.dial, "b.org:7000");
   }
 }
@@ -182,7 +182,7 @@ TEST_F(Init, WritesAPairForOneMachine) {
   EXPECT_EQ(b.own.data.delimiter, ";");
   EXPECT_EQ(a.own.link.dial, b.own.link.listen);
   EXPECT_NE(a.own.run.folder, b.own.run.folder);
-  EXPECT_EQ(column(a, "town").kind, ColumnKind::kIgnore);
+  EXPECT_EQ(column(a, "town").kind, ColumnKind::kIgnored);
 }
 
 TEST_F(Init, AsksAWhatItAccepts) {
@@ -335,10 +335,10 @@ TEST_F(Init, KnowsLibsvmFiles) {
   const Result result = call(aligned);
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
-  EXPECT_EQ(job.own.data.format, job::FileFormat::kLibsvm);
+  EXPECT_EQ(job.own.data.format, prepare::FileFormat::kLibsvm);
   EXPECT_EQ(job.own.data.libsvm.features, 7U);
   EXPECT_EQ(job.own.data.libsvm.first_index, 1U);
-  EXPECT_EQ(job.own.data.numeric, (job::Encoding{.scale = 0, .largest = 1, .clip = false}));
+  EXPECT_EQ(job.own.data.numeric, (FixedPointSpec{.scale = 0, .largest = 1, .clip = false}));
   EXPECT_EQ(job.shared.model.kind, ModelKind::kLr);
   EXPECT_EQ(job.shared.alignment.mode, job::AlignmentMode::kAligned);
 }
@@ -366,7 +366,7 @@ TEST_F(Init, FilesWithoutAHeaderHaveNumberedColumns) {
   ASSERT_EQ(result.code, kDone) << result.err;
   const job::Job job = job::load_job(folder_ / "job.yaml");
   EXPECT_FALSE(job.own.data.header);
-  EXPECT_EQ(column(job, "2").kind, ColumnKind::kCategorical);
+  EXPECT_EQ(column(job, "2").kind, ColumnKind::kCategory);
 }
 
 init::ColumnProfile profile(const std::string& name, const std::vector<std::string>& cells) {
@@ -421,7 +421,7 @@ TEST(InitGuess, IdsAreUniqueAndTakenOnlyWhereThereIsNoOther) {
 TEST(InitGuess, ColumnsThatAreUniqueAreNoFeatures) {
   for (const auto& cells : {std::vector<std::string>{"133", "273", "175"}, std::vector<std::string>{"a", "b", "c"},
                             std::vector<std::string>{"1", "2", "3"}}) {
-    EXPECT_EQ(init::guess_column(profile("sid", cells)).column.kind, ColumnKind::kIgnore);
+    EXPECT_EQ(init::guess_column(profile("sid", cells)).column.kind, ColumnKind::kIgnored);
   }
   EXPECT_EQ(init::guess_column(profile("x0", {"0.254879", "-1.5", "2.25"})).column.kind, ColumnKind::kNumeric)
       << "measured numbers hardly repeat";
@@ -438,18 +438,18 @@ TEST(InitGuess, UnusualMarksOfMissingNumbersAreFound) {
   EXPECT_TRUE(income.is_numeric());
   EXPECT_EQ(income.missing(), 2U);
   EXPECT_FALSE(profile("grade", {"a", "-", "b"}).is_numeric());
-  EXPECT_EQ(init::guess_column(income).column.missing, job::MissingValue::kMean);
+  EXPECT_EQ(init::guess_column(income).column.missing, data::Missing::kMean);
 }
 
 TEST(InitGuess, CodesAreCategoriesAndSentencesAreNot) {
   const init::ColumnGuess code = init::guess_column(profile("region_code", {"3", "1", "3", "7"}));
-  EXPECT_EQ(code.column.kind, ColumnKind::kCategorical);
+  EXPECT_EQ(code.column.kind, ColumnKind::kCategory);
   std::vector<std::string> sentences;
   sentences.reserve(50);
   for (int i = 0; i < 50; ++i) {
     sentences.push_back("word" + std::to_string(i) + ", other" + std::to_string(i * 3) + ", more" + std::to_string(i));
   }
-  EXPECT_EQ(init::guess_column(profile("text", sentences)).column.kind, ColumnKind::kIgnore);
+  EXPECT_EQ(init::guess_column(profile("text", sentences)).column.kind, ColumnKind::kIgnored);
 }
 
 /// Rows of a bank: the label and the income are both called like a label.
@@ -487,7 +487,7 @@ TEST_F(Init, AsksAboutALabelAtA) {
   };
   EXPECT_THAT(call(words).err,
               AllOf(HasSubstr("--kind is missing for column 'default'"), HasSubstr("--kind default=ignore")));
-  EXPECT_EQ(with("default=ignore"), ColumnKind::kIgnore);
+  EXPECT_EQ(with("default=ignore"), ColumnKind::kIgnored);
   EXPECT_EQ(with("default=numeric"), ColumnKind::kNumeric);
   std::vector<std::string> forced = words;
   forced.emplace_back("--force");
@@ -520,7 +520,7 @@ TEST_F(Init, TakesFormatsAsSaidAndLibsvmWithoutLabelsAtA) {
   const Result of_a =
       call({"--party", "A", "--data", at("a.txt"), "--align", "aligned", "--dial", "b:1", "--out", at("a.yaml")});
   ASSERT_EQ(of_a.code, kDone) << of_a.err;
-  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.format, job::FileFormat::kLibsvm);
+  EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.format, prepare::FileFormat::kLibsvm);
   EXPECT_EQ(job::load_job(folder_ / "a.yaml").own.data.libsvm.features, 7U);
   EXPECT_THAT(call({"--party", "B", "--data", at("a.txt"), "--format", "libsvm", "--align", "aligned"}).err,
               HasSubstr("a.txt: line 1: is not `label index:value ...`"));

@@ -9,6 +9,7 @@
 #include "blindfl/base/error.h"
 #include "real_frames.h"
 #include "scratch_file.h"
+#include "testing/frame_labels.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {
@@ -22,7 +23,7 @@ FrameSpec spec_of_all_kinds() {
                       {.name = "x", .kind = ColumnKind::kNumeric},
                       {.name = "city", .kind = ColumnKind::kCategory},
                       {.name = "tags", .kind = ColumnKind::kCategories},
-                      {.name = "y", .kind = ColumnKind::kLabel}}};
+                      {.name = "y", .kind = ColumnKind::kNumeric}}};
 }
 
 std::string text_of(std::size_t rows) {
@@ -46,7 +47,7 @@ TEST(FrameReader, GivesTheFileInFramesThatAreNoLarger) {
     ASSERT_EQ(frame->rows, expected);
     for (std::size_t r = 0; r < frame->rows; ++r, ++rows) {
       EXPECT_EQ(frame->ids[r], whole.ids[rows]);
-      EXPECT_EQ(frame->labels[r], whole.labels[rows]);
+      EXPECT_EQ(frame->numeric[1].values[r], whole.numeric[1].values[rows]);
       EXPECT_EQ(frame->numeric[0].values[r], whole.numeric[0].values[rows]);
       for (std::size_t c = 0; c < 2; ++c) {
         const CategoryColumn& mine = frame->categories[c];
@@ -107,7 +108,8 @@ TEST(FrameReader, HoldsAPieceOfAdultAtATime) {
   while (const auto frame = reader.next(1000)) {
     EXPECT_LE(frame->rows, 1000U);
     rows += frame->rows;
-    rich += static_cast<std::size_t>(std::ranges::count(frame->labels, 1.0));
+    rich += static_cast<std::size_t>(
+        std::ranges::count(blindfl::testing::with_labels(*frame, "income", ">50K").labels, 1.0));
   }
   EXPECT_EQ(rows, 32'561U);
   EXPECT_EQ(rich, 7'841U);

@@ -11,6 +11,7 @@
 #include "blindfl/base/error.h"
 #include "real_frames.h"
 #include "scratch_file.h"
+#include "testing/frame_labels.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {
@@ -35,16 +36,16 @@ Texts categories_of(const CategoryColumn& column, std::size_t row) {
 
 TEST(Frame, ReadsEachKindOfColumn) {
   const Frame frame = read("id,age,city,tags,y,nobody\nu1,+2.5,Rome,a|b,1,x\nu2,-1e3,Bern,b,0,x\nu3,0,Rome,,0.5,x\n",
-                           {.columns = {{.name = "y", .kind = ColumnKind::kLabel},
+                           {.columns = {{.name = "y", .kind = ColumnKind::kNumeric},
                                         {.name = "tags", .kind = ColumnKind::kCategories},
                                         {.name = "city", .kind = ColumnKind::kCategory},
                                         {.name = "age", .kind = ColumnKind::kNumeric},
                                         {.name = "id", .kind = ColumnKind::kId}},
                             .missing = {}});
   EXPECT_EQ(frame.rows, 3U);
-  EXPECT_EQ(frame.labels, (std::vector<double>{1, 0, 0.5}));
   EXPECT_EQ(frame.ids, (Texts{"u1", "u2", "u3"}));
-  ASSERT_EQ(frame.numeric.size(), 1U);
+  ASSERT_EQ(frame.numeric.size(), 2U);
+  EXPECT_EQ(frame.numeric[0].values, (std::vector<double>{1, 0, 0.5}));
   EXPECT_EQ(frame.numeric_column("age").values, (std::vector<double>{2.5, -1000, 0}));
   ASSERT_EQ(frame.categories.size(), 2U);
   EXPECT_EQ(frame.categories[0].name, "tags");
@@ -91,11 +92,6 @@ TEST(Frame, TakesTheOtherColumnsAsToldAndInOrder) {
   EXPECT_EQ(frame.numeric[2].name, "c");
 }
 
-TEST(Frame, NamesClassesOfTextLabels) {
-  const FrameSpec spec{.columns = {{.name = "y", .kind = ColumnKind::kLabel, .classes = {"no", "yes", "777"}}}};
-  EXPECT_EQ(read("y\nyes\nno\n777\n", spec).labels, (std::vector<double>{1, 0, 2}));
-}
-
 TEST(Frame, TrimsCategoriesWithinACell) {
   const ColumnSpec tags{.name = "1", .kind = ColumnKind::kCategories, .separator = ";"};
   const Frame frame = read(" a ; b ;; a\n", {.format = {.header = false, .trim = true}, .columns = {tags}});
@@ -108,13 +104,11 @@ TEST(Frame, SelectsRows) {
                          {.columns = {{.name = "id", .kind = ColumnKind::kId},
                                       {.name = "x", .kind = ColumnKind::kNumeric},
                                       {.name = "c", .kind = ColumnKind::kCategory},
-                                      {.name = "m", .kind = ColumnKind::kCategories},
-                                      {.name = "y", .kind = ColumnKind::kLabel}},
+                                      {.name = "m", .kind = ColumnKind::kCategories}},
                           .missing = {}});
   const Frame some = all.select_rows(std::vector<std::uint32_t>{2, 0, 2});
   EXPECT_EQ(some.rows, 3U);
   EXPECT_EQ(some.ids, (Texts{"c", "a", "c"}));
-  EXPECT_EQ(some.labels, (std::vector<double>{0, 0, 0}));
   EXPECT_EQ(some.numeric[0].values, (std::vector<double>{3, 1, 3}));
   EXPECT_EQ(some.categories[0].codes, (std::vector<std::uint32_t>{2, 0, 2}));
   EXPECT_EQ(categories_of(some.categories[1], 1), (Texts{"p", "q"}));
@@ -131,28 +125,19 @@ TEST(Frame, SaysWhereAndWhatIsWrongAndNeverTheValue) {
     std::string expected;
   };
   const FrameSpec spec{.columns = {{.name = "x", .kind = ColumnKind::kNumeric},
-                                   {.name = "y", .kind = ColumnKind::kLabel},
-                                   {.name = "k", .kind = ColumnKind::kLabel, .classes = {"a", "b"}},
+                                   {.name = "y", .kind = ColumnKind::kNumeric, .optional = false},
                                    {.name = "id", .kind = ColumnKind::kId}}};
   const std::vector<Case> cases = {
-      {"777x,1,a,i", "column 1 ('x'): not a number"},
-      {"0x777,1,a,i", "column 1 ('x'): not a number"},
-      {" 777,1,a,i", "column 1 ('x'): not a number"},
-      {"+-777,1,a,i", "column 1 ('x'): not a number"},
-      {"1e777,1,a,i", "column 1 ('x'): not a finite number"},
-      {"1e-777,1,a,i", "column 1 ('x'): not a finite number"},
-      {"nan,1,a,777", "column 1 ('x'): not a finite number"},
-      {"-inf,1,a,777", "column 1 ('x'): not a finite number"},
-      {"777,,a,i", "column 2 ('y'): the label is missing"},
-      {"777,a,a,i", "column 2 ('y'): not a number"},
-      {"777,1,777,i", "column 3 ('k'): the label is none of the 2 classes"},
+      {"777x,1,a,i", "column 1 ('x'): not a number"},         {"0x777,1,a,i", "column 1 ('x'): not a number"},
+      {" 777,1,a,i", "column 1 ('x'): not a number"},         {"+-777,1,a,i", "column 1 ('x'): not a number"},
+      {"1e777,1,a,i", "column 1 ('x'): not a finite number"}, {"1e-777,1,a,i", "column 1 ('x'): not a finite number"},
+      {"nan,1,a,777", "column 1 ('x'): not a finite number"}, {"-inf,1,a,777", "column 1 ('x'): not a finite number"},
+      {"777,,a,i", "column 2 ('y'): the number is missing"},  {"777,a,a,i", "column 2 ('y'): not a number"},
       {"777,1,a,", "column 4 ('id'): the id is missing"},
   };
   for (const Case& c : cases) {
-    FrameSpec one = spec;
-    one.columns.erase(one.columns.begin() + (c.expected.find("'y'") != std::string::npos ? 2 : 1));
     const ScratchFile file("x,y,k,id\n1,1,a,i\n" + c.row + "\n");
-    const std::string message = message_of<DataError>([&] { (void)read_frame(file.path(), one); });
+    const std::string message = message_of<DataError>([&] { (void)read_frame(file.path(), spec); });
     const std::string where = file.path().string() + ": line 3: ";
     ASSERT_TRUE(message.starts_with(where)) << c.row << " gave: " << message;
     EXPECT_NE(message.find(c.expected), std::string::npos) << c.row << " gave: " << message;
@@ -179,14 +164,13 @@ TEST(Frame, RefusesAFileWithoutRows) {
 }
 
 TEST(Frame, RefusesSpecsThatMakeNoSense) {
-  const ColumnSpec label{.name = "a", .kind = ColumnKind::kLabel};
-  ColumnSpec other = label;
+  const ColumnSpec id{.name = "a", .kind = ColumnKind::kId};
+  ColumnSpec other = id;
   other.name = "b";
-  EXPECT_THROW((void)read("a,b\n1,2\n", {.columns = {label, other}}), InvalidArgument);
-  EXPECT_THROW((void)read("a,b\n1,2\n", {.columns = {label, label}}), InvalidArgument);
-  EXPECT_THROW((void)read("a,b\n1,2\n", {.others = ColumnKind::kLabel}), InvalidArgument);
-  other.kind = ColumnKind::kNumeric;
-  other.classes = {"x"};
+  EXPECT_THROW((void)read("a,b\n1,2\n", {.columns = {id, other}}), InvalidArgument);
+  EXPECT_THROW((void)read("a,b\n1,2\n", {.columns = {id, id}}), InvalidArgument);
+  EXPECT_THROW((void)read("a,b\n1,2\n", {.others = ColumnKind::kId}), InvalidArgument);
+  other = {.name = "b", .kind = ColumnKind::kCategories, .separator = ""};
   EXPECT_THROW((void)read("a,b\n1,2\n", {.columns = {other}}), InvalidArgument);
 }
 
@@ -195,9 +179,10 @@ TEST(Frame, ReadsAdult) {
   const Frame train = read_frame(blindfl::testing::real_data("adult.data.xz"), testing::adult_spec());
   EXPECT_EQ(train.rows, 32'561U);
   EXPECT_EQ(train.numeric.size(), 6U);
-  EXPECT_EQ(train.categories.size(), 8U);
-  EXPECT_EQ(std::ranges::count(train.labels, 1.0), 7'841);
-  EXPECT_EQ(std::ranges::count(train.labels, 0.0), 24'720);
+  EXPECT_EQ(train.categories.size(), 8U + 1);
+  const auto labels = blindfl::testing::with_labels(train, "income", ">50K").labels;
+  EXPECT_EQ(std::ranges::count(labels, 1.0), 7'841);
+  EXPECT_EQ(std::ranges::count(labels, 0.0), 24'720);
   EXPECT_EQ(train.category_column("workclass").dictionary.size(), 8U);
   EXPECT_EQ(train.category_column("education").dictionary.size(), 16U);
   EXPECT_EQ(train.category_column("native-country").dictionary.size(), 41U);
@@ -206,10 +191,11 @@ TEST(Frame, ReadsAdult) {
 
 TEST(Frame, ReadsAdultsTestSet) {
   BLINDFL_NEEDS_DATA("adult.test.xz");
-  const Frame test = read_frame(blindfl::testing::real_data("adult.test.xz"), testing::adult_spec("."));
+  const Frame test = read_frame(blindfl::testing::real_data("adult.test.xz"), testing::adult_spec());
   EXPECT_EQ(test.rows, 16'281U);
-  EXPECT_EQ(std::ranges::count(test.labels, 1.0), 3'846);
-  EXPECT_EQ(std::ranges::count(test.labels, 0.0), 12'435);
+  const auto labels = blindfl::testing::with_labels(test, "income", ">50K.").labels;
+  EXPECT_EQ(std::ranges::count(labels, 1.0), 3'846);
+  EXPECT_EQ(std::ranges::count(labels, 0.0), 12'435);
 }
 
 TEST(Frame, ReadsAvazu) {
@@ -217,8 +203,8 @@ TEST(Frame, ReadsAvazu) {
   const Frame frame = read_frame(blindfl::testing::real_data("avazu.15k.csv.xz"), testing::avazu_spec());
   EXPECT_EQ(frame.rows, 15'000U);
   EXPECT_EQ(frame.categories.size(), 21U);
-  EXPECT_EQ(std::ranges::count(frame.labels, 1.0), 2'559);
-  EXPECT_EQ(std::ranges::count(frame.labels, 0.0), 12'441);
+  EXPECT_EQ(std::ranges::count(frame.numeric_column("click").values, 1.0), 2'559);
+  EXPECT_EQ(std::ranges::count(frame.numeric_column("click").values, 0.0), 12'441);
   EXPECT_EQ(frame.category_column("hour").dictionary.size(), 24U);
   EXPECT_EQ(frame.category_column("site_id").dictionary.size(), 721U);
   EXPECT_EQ(frame.category_column("device_model").dictionary.size(), 1'599U);
@@ -229,12 +215,11 @@ TEST(Frame, ReadsTheVerticallySplitBreastSet) {
   BLINDFL_NEEDS_DATA("fate-vertical/breast_hetero_guest.csv.xz");
   const Frame frame =
       read_frame(blindfl::testing::real_data("fate-vertical/breast_hetero_guest.csv.xz"),
-                 {.columns = {{.name = "id", .kind = ColumnKind::kId}, {.name = "y", .kind = ColumnKind::kLabel}},
-                  .others = ColumnKind::kNumeric});
+                 {.columns = {{.name = "id", .kind = ColumnKind::kId}}, .others = ColumnKind::kNumeric});
   EXPECT_EQ(frame.rows, 569U);
-  EXPECT_EQ(frame.numeric.size(), 10U);
+  EXPECT_EQ(frame.numeric.size(), 10U + 1);
   EXPECT_EQ(frame.ids.front(), "133");
-  EXPECT_EQ(std::ranges::count(frame.labels, 1.0), 357);
+  EXPECT_EQ(std::ranges::count(frame.numeric_column("y").values, 1.0), 357);
 }
 
 }  // namespace

@@ -167,6 +167,20 @@ TEST(Libsvm, ReadsTheWholeOfA9a) {
   EXPECT_EQ(std::ranges::count(t.labels(), -1.0), 24'720);
 }
 
+TEST(LibsvmLine, IsALabelAndEntriesOrNothing) {
+  const auto line = parse_libsvm_line("+1 3:0.5\t0:-2 # 4:1");
+  ASSERT_TRUE(line.has_value());
+  EXPECT_EQ(line->label, "+1");
+  EXPECT_EQ(line->entries, (std::vector<std::pair<std::uint32_t, double>>{{3, 0.5}, {0, -2}}));
+  EXPECT_TRUE(parse_libsvm_line("7")->entries.empty());
+  for (const char* const text : {"", "yes 1:1", "1 2", "1 x:1", "1 1:x", "1 -1:1", "1,2", "12:30 13:45"}) {
+    EXPECT_FALSE(parse_libsvm_line(text).has_value()) << text;
+  }
+  EXPECT_EQ(parse_libsvm_line("1:2 3:4", true)->label, "");
+  EXPECT_EQ(parse_libsvm_line("1:2 3:4", true)->entries.size(), 2U);
+  EXPECT_EQ(parse_libsvm_line("5 3:4", true)->label, "5");
+}
+
 Frame parse_fields(std::string_view text) {
   return read_libsvm_fields(ScratchFile(text).path(), 2, 3);
 }

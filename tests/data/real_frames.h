@@ -8,8 +8,8 @@
 
 namespace blindfl::data::testing {
 
-/// How to read the raw Adult files. In the test set, labels end in a full stop.
-inline FrameSpec adult_spec(const std::string& after_label = "") {
+/// How to read the raw Adult files, the label, "income", as a category. In the test set, labels end in a full stop.
+inline FrameSpec adult_spec() {
   FrameSpec spec{.format = {.header = false, .trim = true, .comment = "|"}, .missing = {"?"}};
   const std::vector<std::string> numeric = {"age",          "fnlwgt",       "education-num",
                                             "capital-gain", "capital-loss", "hours-per-week"};
@@ -18,15 +18,13 @@ inline FrameSpec adult_spec(const std::string& after_label = "") {
       "relationship", "race",      "sex",    "capital-gain", "capital-loss",  "hours-per-week", "native-country",
       "income"};
   for (const std::string& name : numeric) spec.columns.push_back({.name = name, .kind = ColumnKind::kNumeric});
-  spec.columns.push_back(
-      {.name = "income", .kind = ColumnKind::kLabel, .classes = {"<=50K" + after_label, ">50K" + after_label}});
   spec.others = ColumnKind::kCategory;
   return spec;
 }
 
-/// How to read the Avazu sample: everything but the label is a category.
+/// How to read the Avazu sample: everything but the label, "click", is a category.
 inline FrameSpec avazu_spec() {
-  return {.columns = {{.name = "click", .kind = ColumnKind::kLabel}}, .others = ColumnKind::kCategory};
+  return {.columns = {{.name = "click", .kind = ColumnKind::kNumeric}}, .others = ColumnKind::kCategory};
 }
 
 }  // namespace blindfl::data::testing

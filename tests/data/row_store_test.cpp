@@ -8,6 +8,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
+#include "blindfl/data/row_bytes.h"
 #include "blindfl/data/row_collector.h"
 #include "testing/batches.h"
 #include "testing/matrices.h"
@@ -134,14 +135,14 @@ TEST(RowCollector, RefusesLabelsThatDoNotFit) {
   EXPECT_EQ(empty.finish()->rows(), 0U);
 }
 
-TEST(MatrixRows, RefusesDamagedBytes) {
-  MatrixRows sparse({.kind = Kind::kCsr, .cols = 4, .scale = 0, .bound = 9});
+TEST(RowBytes, RefuseToBeDamaged) {
+  IntMatrixBuilder sparse({.kind = Kind::kCsr, .cols = 4, .scale = 0, .bound = 9});
   const Bytes count_only(4, std::byte{1});
   ByteView in = count_only;
-  EXPECT_THROW(sparse.read_row(in), DataError);
-  MatrixRows dense({.kind = Kind::kDense, .cols = 1, .scale = 0, .bound = 9});
+  EXPECT_THROW(read_row(in, sparse), DataError);
+  IntMatrixBuilder dense({.kind = Kind::kDense, .cols = 1, .scale = 0, .bound = 9});
   in = count_only;
-  dense.read_row(in);
+  read_row(in, dense);
   EXPECT_THROW((void)dense.finish(), InvalidArgument) << "beyond the bound";
 }
 

@@ -11,6 +11,7 @@
 #include "blindfl/train/metrics.h"
 #include "blindfl/train/trainer.h"
 #include "nn/deep_fixture.h"
+#include "testing/frame_labels.h"
 #include "testing/real_data.h"
 
 namespace blindfl::train::categorical_data_test {
@@ -160,11 +161,12 @@ Source adult() {
   for (const char* name : {"age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours"}) {
     spec.columns.push_back({.name = name, .kind = data::ColumnKind::kNumeric});
   }
-  spec.columns.push_back({.name = "income", .kind = data::ColumnKind::kLabel, .classes = {"<=50K", ">50K"}});
   Source source;
-  source.train = data::read_frame(testing::real_data("adult.data.xz"), spec);
-  spec.columns.back().classes = {"<=50K.", ">50K."};
-  source.test = data::read_frame(testing::real_data("adult.test.xz"), spec);
+  const auto read = [&](const char* name, const char* positive) {
+    return testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
+  };
+  source.train = read("adult.data.xz", ">50K");
+  source.test = read("adult.test.xz", ">50K.");
   source.numeric_a = {"age", "capital_gain", "capital_loss"};
   source.fields_a = {"marital", "relationship", "race", "sex"};
   return source;
@@ -208,8 +210,8 @@ TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
 Source avazu() {
   data::FrameSpec spec;
   spec.others = data::ColumnKind::kCategory;
-  spec.columns.push_back({.name = "click", .kind = data::ColumnKind::kLabel});
-  const data::Frame all = data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec);
+  const data::Frame all =
+      testing::with_labels(data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec), "click", "1");
   const data::RowSplit split = data::hashed_test_rows(all.rows);
   Source source;
   source.train = all.select_rows(split.train);

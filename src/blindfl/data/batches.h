@@ -47,6 +47,8 @@ struct Batch {
   std::vector<IntMatrix> fields{};
   /// How much each of the real rows counts in the loss; empty: all alike.
   std::vector<double> weights{};
+  /// Where there are labels: which of the real rows count at all, since others are placeholders; empty: all do.
+  std::vector<bool> counts{};
 };
 
 /// The given rows of `dataset` in the given order, padded with zeros to `batch_size` rows.

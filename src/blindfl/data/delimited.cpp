@@ -35,9 +35,9 @@ void check(const DelimitedOptions& options) {
 
 }  // namespace
 
-DelimitedReader::DelimitedReader(const std::filesystem::path& path, DelimitedOptions options)
+DelimitedReader::DelimitedReader(const std::filesystem::path& path, DelimitedOptions options, DigestOfPieces* digest)
     : options_(std::move(options)),
-      reader_(path, options_.max_row_bytes),
+      reader_(path, options_.max_row_bytes, digest),
       name_(path.string()),
       blanks_(blanks_beside(options_.delimiter)) {
   check(options_);

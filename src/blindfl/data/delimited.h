@@ -38,9 +38,14 @@ class DelimitedReader {
  public:
   static constexpr std::size_t kMaxColumns = std::size_t{1} << 20;
 
+  /// `digest`: see LineReader.
   /// Throws DataError if the file cannot be read, lacks the header, or has two columns of one name; InvalidArgument if
   /// `options` make no sense.
-  explicit DelimitedReader(const std::filesystem::path& path, DelimitedOptions options = {});
+  explicit DelimitedReader(const std::filesystem::path& path, DelimitedOptions options = {},
+                           DigestOfPieces* digest = nullptr);
+
+  /// As its path was given.
+  [[nodiscard]] const std::string& file() const { return name_; }
 
   /// One for each column; none if the file has no rows and nobody named them.
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }

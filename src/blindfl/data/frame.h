@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/enum_name.h"
 #include "blindfl/data/category_column.h"
 #include "blindfl/data/delimited.h"
 
@@ -19,9 +20,10 @@ enum class ColumnKind {
   kNumeric,     ///< a finite number
   kCategory,    ///< one category
   kCategories,  ///< any number of categories in one cell
-  kLabel,       ///< a number, or the name of a class; never missing
   kId,          ///< what both parties know the row by; never missing
 };
+/// Of those that a feature may have, and of those that are none.
+[[nodiscard]] std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/);
 
 /// What to make of one column.
 struct ColumnSpec {
@@ -29,8 +31,6 @@ struct ColumnSpec {
   ColumnKind kind = ColumnKind::kIgnored;
   /// Between the categories of one cell. What is empty between two of them does not count.
   std::string separator = "|";
-  /// The classes that a label names: the first is 0, the next 1, and so on. None: labels are numbers.
-  std::vector<std::string> classes{};
   /// Cells of this column that say that there is no value, besides those of the whole frame.
   std::vector<std::string> missing{};
   /// Whether a number may be missing.
@@ -60,8 +60,9 @@ struct Frame {
   std::vector<NumericColumn> numeric{};
   std::vector<CategoryColumn> categories{};
   /// One for each row, or none if there is no such column.
-  std::vector<double> labels{};
   std::vector<std::string> ids{};
+  /// One for each row, if the format itself has labels: see `read_libsvm_fields()`.
+  std::vector<double> labels{};
 
   /// Throw InvalidArgument if there is no such column.
   [[nodiscard]] const NumericColumn& numeric_column(std::string_view name) const;

@@ -25,18 +25,14 @@ void check(const FrameSpec& spec) {
                            "frame: columns without a name in the spec are ignored, numeric or one category");
   std::vector<std::string_view> names;
   names.reserve(spec.columns.size());
-  std::size_t labels = 0;
   std::size_t ids = 0;
   for (const ColumnSpec& column : spec.columns) {
     names.push_back(column.name);
-    labels += column.kind == ColumnKind::kLabel;
     ids += column.kind == ColumnKind::kId;
-    require<InvalidArgument>(column.classes.empty() || column.kind == ColumnKind::kLabel, "frame: column '",
-                             column.name, "' has classes, but is not the label");
     require<InvalidArgument>(column.kind != ColumnKind::kCategories || !column.separator.empty(), "frame: column '",
                              column.name, "' has nothing to separate its categories");
   }
-  require<InvalidArgument>(labels <= 1 && ids <= 1, "frame: there is one label and one id at most");
+  require<InvalidArgument>(ids <= 1, "frame: there is one id at most");
   std::ranges::sort(names);
   require<InvalidArgument>(std::ranges::adjacent_find(names) == names.end(), "frame: a column is named twice");
 }
@@ -48,9 +44,12 @@ FrameSpec checked(FrameSpec spec) {
 
 }  // namespace
 
-FrameReader::FrameReader(const std::filesystem::path& path, FrameSpec spec)
-    : file_(path.string()), spec_(checked(std::move(spec))), reader_(path, spec_.format) {
-  const std::vector<std::string>& names = reader_.names();
+FrameReader::FrameReader(const std::filesystem::path& path, const FrameSpec& spec)
+    : FrameReader(std::make_unique<DelimitedReader>(path, spec.format), spec) {}
+
+FrameReader::FrameReader(std::unique_ptr<DelimitedReader> file, FrameSpec spec)
+    : spec_(checked(std::move(spec))), reader_(std::move(file)) {
+  const std::vector<std::string>& names = reader_->names();
   // An empty file has no columns either, which would be the lesser news.
   check_any_rows(!names.empty());
   std::unordered_map<std::string_view, std::size_t> places;
@@ -59,7 +58,7 @@ FrameReader::FrameReader(const std::filesystem::path& path, FrameSpec spec)
   std::vector<bool> named(names.size(), false);
   for (const ColumnSpec& column : spec_.columns) {
     const auto at = places.find(column.name);
-    require<DataError>(at != places.end(), file_, ": has no column '", column.name,
+    require<DataError>(at != places.end(), reader_->file(), ": has no column '", column.name,
                        "'; check the header, or the names that were given instead");
     named[at->second] = true;
     want(column, at->second);
@@ -91,7 +90,7 @@ void FrameReader::begin_frame() {
 std::optional<Frame> FrameReader::next(std::size_t most) {
   require<InvalidArgument>(most > 0, "frame: nobody needs a frame without rows");
   begin_frame();
-  while (frame_.rows < most && reader_.next()) add_row();
+  while (frame_.rows < most && reader_->next()) add_row();
   rows_before_ += frame_.rows;
   check_any_rows(rows_before_ > 0);
   if (frame_.rows == 0) return std::nullopt;
@@ -104,14 +103,14 @@ std::string FrameReader::where(std::size_t row, std::string_view column) const {
   require<InvalidArgument>(row < lines_.size(), "frame: there is no such row in the last one");
   const auto at = std::ranges::find(names(), column);
   require<InvalidArgument>(at != names().end(), "frame: there is no such column as '", column, "'");
-  return reader_.where(static_cast<std::size_t>(at - names().begin()), lines_[row]);
+  return reader_->where(static_cast<std::size_t>(at - names().begin()), lines_[row]);
 }
 
 void FrameReader::add_row() {
-  require<DataError>(rows_before_ + frame_.rows < kMaxRows, file_, ": too many rows: 2^32 - 1 are the most");
+  require<DataError>(rows_before_ + frame_.rows < kMaxRows, reader_->file(), ": too many rows: 2^32 - 1 are the most");
   ++frame_.rows;
-  lines_.push_back(reader_.line());
-  for (const Wanted& column : wanted_) add_cell(column, reader_.cells()[column.in_file]);
+  lines_.push_back(reader_->line());
+  for (const Wanted& column : wanted_) add_cell(column, reader_->cells()[column.in_file]);
 }
 
 void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
@@ -130,10 +129,6 @@ void FrameReader::add_cell(const Wanted& column, std::string_view cell) {
       return;
     case ColumnKind::kCategories:
       add_categories(column, cell);
-      return;
-    case ColumnKind::kLabel:
-      if (is_missing(column, cell)) fail_at(column, "the label is missing; fill it in, or leave the row out");
-      frame_.labels.push_back(label(column, cell));
       return;
     case ColumnKind::kId:
       if (is_missing(column, cell)) fail_at(column, "the id is missing; fill it in, or leave the row out");
@@ -159,7 +154,7 @@ void FrameReader::add_categories(const Wanted& column, std::string_view cell) {
   }
   while (!cell.empty()) {
     const std::size_t end = std::min(cell.find(column.spec.separator), cell.size());
-    const std::string_view category = reader_.trimmed(cell.substr(0, end));
+    const std::string_view category = reader_->trimmed(cell.substr(0, end));
     cell.remove_prefix(std::min(end + column.spec.separator.size(), cell.size()));
     if (category.empty()) continue;
     if (is_missing(column, category)) {
@@ -184,21 +179,13 @@ double FrameReader::number(const Wanted& column, std::string_view cell) const {
   return value;
 }
 
-double FrameReader::label(const Wanted& column, std::string_view cell) const {
-  const std::vector<std::string>& classes = column.spec.classes;
-  if (classes.empty()) return number(column, cell);
-  const auto at = std::ranges::find(classes, cell);
-  if (at == classes.end()) fail_at(column, "the label is none of the ", classes.size(), " classes");
-  return static_cast<double>(at - classes.begin());
-}
-
 template <class... Parts>
 void FrameReader::fail_at(const Wanted& column, const Parts&... parts) const {
-  fail<DataError>(reader_.where(column.in_file), ": ", parts...);
+  fail<DataError>(reader_->where(column.in_file), ": ", parts...);
 }
 
 void FrameReader::check_any_rows(bool any) const {
-  require<DataError>(any, file_, ": holds no rows; check that it is the right file");
+  require<DataError>(any, reader_->file(), ": holds no rows; check that it is the right file");
 }
 
 }  // namespace blindfl::data

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -19,10 +20,12 @@ class FrameReader {
  public:
   /// Throws DataError if the file cannot be read, holds nothing, or lacks a column; InvalidArgument if `spec` makes no
   /// sense.
-  FrameReader(const std::filesystem::path& path, FrameSpec spec);
+  FrameReader(const std::filesystem::path& path, const FrameSpec& spec);
+  /// The same of a file that is open already, so that its names can tell what to read; `spec.format` is not looked at.
+  FrameReader(std::unique_ptr<DelimitedReader> file, FrameSpec spec);
 
   /// Of the file, in its order; also those that nobody asked for.
-  [[nodiscard]] const std::vector<std::string>& names() const { return reader_.names(); }
+  [[nodiscard]] const std::vector<std::string>& names() const { return reader_->names(); }
 
   /// The next rows, `most` of them or all that are left; none after the last one.
   /// Throws DataError as `read_frame()` does; InvalidArgument if `most` is 0.
@@ -46,14 +49,12 @@ class FrameReader {
   void add_categories(const Wanted& column, std::string_view cell);
   [[nodiscard]] bool is_missing(const Wanted& column, std::string_view cell) const;
   [[nodiscard]] double number(const Wanted& column, std::string_view cell) const;
-  [[nodiscard]] double label(const Wanted& column, std::string_view cell) const;
   template <class... Parts>
   [[noreturn]] void fail_at(const Wanted& column, const Parts&... parts) const;
   void check_any_rows(bool any) const;
 
-  std::string file_;
   FrameSpec spec_;
-  DelimitedReader reader_;
+  std::unique_ptr<DelimitedReader> reader_;
   std::vector<Wanted> wanted_;
   std::size_t rows_before_ = 0;  ///< in the frames before this one
   Frame frame_;

@@ -30,8 +30,8 @@ std::string_view take_word(std::string_view& rest) {
 /// The rows of a file, entry by entry.
 class LibsvmRows {
  public:
-  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false)
-      : reader_(path), name_(path.string()), optional_labels_(optional_labels) {}
+  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false, DigestOfPieces* digest = nullptr)
+      : reader_(path, LineReader::kMaxLineBytes, digest), name_(path.string()), optional_labels_(optional_labels) {}
 
   /// Goes to the next row and reads its label; false after the last one.
   bool next_row();
@@ -158,12 +158,12 @@ class LibsvmReader::Rows : public LibsvmRows {
   using LibsvmRows::LibsvmRows;
 };
 
-LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options)
+LibsvmReader::LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options, DigestOfPieces* digest)
     : options_(options), file_(path.string()) {
   require<InvalidArgument>(options.index_base <= 1, "read_libsvm: indices begin at 0 or 1, not at ",
                            options.index_base);
   require<InvalidArgument>(options.cols < IntMatrix::kNoColumn, "read_libsvm: ", options.cols, " columns are too many");
-  rows_ = std::make_unique<Rows>(path, options.optional_labels);
+  rows_ = std::make_unique<Rows>(path, options.optional_labels, digest);
 }
 
 LibsvmReader::~LibsvmReader() = default;
@@ -195,6 +195,27 @@ std::optional<Table> LibsvmReader::next(const TableLimits& limits) {
 
 std::string LibsvmReader::where(std::size_t row) const {
   return file_ + ": line " + std::to_string(lines_.at(row));
+}
+
+std::optional<LibsvmLine> parse_libsvm_line(std::string_view line, bool optional_label) {
+  LibsvmLine parsed;
+  line = line.substr(0, line.find('#'));
+  std::string_view after = line;
+  const std::string_view first = take_word(after);
+  if (!optional_label || first.find(':') == std::string_view::npos) {
+    if (parse_real(first).first != Parsed::kFine) return std::nullopt;
+    parsed.label = first;
+    line = after;
+  }
+  for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
+    const std::size_t colon = word.find(':');
+    if (colon == std::string_view::npos) return std::nullopt;
+    const auto [index_parsed, index] = parse_number<std::uint32_t>(word.substr(0, colon));
+    const auto [value_parsed, value] = parse_real(word.substr(colon + 1));
+    if (index_parsed != Parsed::kFine || value_parsed != Parsed::kFine) return std::nullopt;
+    parsed.entries.emplace_back(index, value);
+  }
+  return parsed;
 }
 
 Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options) {

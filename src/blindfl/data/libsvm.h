@@ -1,12 +1,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "blindfl/base/digest.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
@@ -34,8 +38,10 @@ struct TableLimits {
 /// the file is. Rows are what `read_libsvm()` takes, and so are the errors.
 class LibsvmReader {
  public:
+  /// `digest`: see LineReader.
   /// Throws DataError if the file cannot be read; InvalidArgument if `options` make no sense.
-  explicit LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options = {});
+  explicit LibsvmReader(const std::filesystem::path& path, const LibsvmOptions& options = {},
+                        DigestOfPieces* digest = nullptr);
   LibsvmReader(const LibsvmReader&) = delete;
   LibsvmReader& operator=(const LibsvmReader&) = delete;
   ~LibsvmReader();
@@ -57,6 +63,15 @@ class LibsvmReader {
   std::string file_;
   std::vector<std::size_t> lines_;  ///< of the rows of the last table
 };
+
+/// One line of a LIBSVM file, for those who look at a file before it is read.
+struct LibsvmLine {
+  std::string_view label;  ///< as it is written; empty: none
+  std::vector<std::pair<std::uint32_t, double>> entries{};
+};
+/// What a line, without its comment, says; none if it does not read `label index:value ...`. With `optional_label`, it
+/// may do without a label.
+[[nodiscard]] std::optional<LibsvmLine> parse_libsvm_line(std::string_view line, bool optional_label = false);
 
 /// Reads `label index:value index:value ...` lines, plain or compressed, in one pass into a sparse table with labels.
 ///

@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -22,6 +23,12 @@ double signed_log(double x) {
   return std::copysign(std::log1p(std::abs(x)), x);
 }
 
+/// What a missing number becomes before it is transformed, unless it is the mean or an error.
+std::optional<double> filling(const ScalingOptions& options) {
+  if (options.missing == Missing::kZero) return 0;
+  return options.missing == Missing::kConstant ? std::optional(options.constant) : std::nullopt;
+}
+
 void check(const ScalingOptions& options) {
   require<InvalidArgument>(std::isfinite(options.constant), "scaling: what replaces a missing number is finite");
   require<InvalidArgument>(options.clip > 0,
@@ -37,6 +44,12 @@ double read_real(ByteSource& in) {
 }
 
 }  // namespace
+
+std::span<const Name<Missing>> names_of(Missing /*missing*/) {
+  static constexpr Name<Missing> kNames[] = {
+      {"mean", Missing::kMean}, {"zero", Missing::kZero}, {"error", Missing::kError}, {"constant", Missing::kConstant}};
+  return kNames;
+}
 
 void ScalingFit::Moments::add(double x) {
   ++count_;
@@ -74,8 +87,8 @@ void ScalingFit::Column::add(const NumericColumn& piece, std::size_t rows_before
     const double x = piece.values[r];
     if (!std::isnan(x)) {
       moments.add(transformed(x));
-    } else if (options.missing == Missing::kConstant) {
-      moments.add(transformed(options.constant));
+    } else if (const std::optional<double> instead = filling(options)) {
+      moments.add(transformed(*instead));
     } else {
       require<DataError>(options.missing == Missing::kMean, "column '", name, "': row ", rows_before + r,
                          " has no number, and missing ones are not allowed here");
@@ -97,7 +110,7 @@ NumericScaling::Column NumericScaling::fit_column(const ScalingFit& seen, std::s
 
   Column to{.name = name, .log = options.log};
   if (options.missing == Missing::kMean) to.missing = mean;
-  if (options.missing == Missing::kConstant) to.missing = seen.columns_[index].transformed(options.constant);
+  if (const auto instead = filling(options)) to.missing = seen.columns_[index].transformed(*instead);
   // Where all rows are the same there is nothing that a model could learn from, however far other rows are from these.
   const double width = deviation == 0 ? 0 : options.clip * (options.standardise ? 1 : deviation);
   const double reach = std::isinf(options.clip) ? options.clip : width;

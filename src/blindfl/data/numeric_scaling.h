@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/base/enum_name.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
@@ -14,10 +15,12 @@ namespace blindfl::data {
 
 /// What replaces a missing number.
 enum class Missing {
-  kError,     ///< nothing: a missing number is an error
-  kMean,      ///< the mean of the training rows that have one
+  kError,  ///< nothing: a missing number is an error
+  kMean,   ///< the mean of the training rows that have one
+  kZero,
   kConstant,  ///< a number that the options name, 0 unless they do
 };
+[[nodiscard]] std::span<const Name<Missing>> names_of(Missing /*missing*/);
 
 /// What to do with a column of numbers, in this order.
 struct ScalingOptions {
@@ -55,6 +58,11 @@ class NumericScaling {
   /// Throws DataError, with row and column but never the value, if a column is not there, a missing number is not
   /// allowed, or one is too large.
   [[nodiscard]] Table apply(const Frame& frame) const;
+
+  /// The same of one number, of the column of that place. `row` serves the error only.
+  [[nodiscard]] double apply(double x, std::size_t column, std::size_t row) const {
+    return columns_[column].apply(x, row);
+  }
 
   [[nodiscard]] std::size_t cols() const { return columns_.size(); }
   /// Columns whose numbers were all the same in the training rows: nothing can be learned from them. Known after

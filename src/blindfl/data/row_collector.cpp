@@ -10,23 +10,38 @@ namespace blindfl::data {
 
 namespace {
 
+/// Bytes of memory that a matrix takes.
+std::size_t memory_of(const IntMatrix& matrix) {
+  switch (matrix.kind()) {
+    case IntMatrix::Kind::kOneHot:
+      return matrix.rows() * sizeof(IntMatrix::Column);
+    case IntMatrix::Kind::kCsr:
+      return (matrix.rows() + 1) * sizeof(std::size_t) +
+             matrix.stored() * (sizeof(IntMatrix::Column) + sizeof(std::int64_t));
+    case IntMatrix::Kind::kDense:
+      break;
+  }
+  return matrix.stored() * sizeof(std::int64_t);
+}
+
 std::size_t memory_of(const Dataset& rows) {
-  std::size_t bytes = data::memory_of(rows.features);
-  for (const IntMatrix& field : rows.fields) bytes += data::memory_of(field);
+  std::size_t bytes = memory_of(rows.features);
+  for (const IntMatrix& field : rows.fields) bytes += memory_of(field);
   return bytes;
 }
 
 /// One matrix of those that `part` finds in the pieces, which it takes from there: no row is in memory twice for long.
 template <class Part>
 IntMatrix join(std::vector<Dataset>& pieces, const Part& part) {
+  if (pieces.size() == 1) return std::exchange(part(pieces.front()), {});
   std::size_t rows = 0;
   std::size_t stored = 0;
   for (Dataset& piece : pieces) {
     rows += part(piece).rows();
     stored += part(piece).stored();
   }
-  MatrixRows joined(MatrixFormat::of(part(pieces.front())), rows, stored);
-  for (Dataset& piece : pieces) joined.add(std::exchange(part(piece), {}));
+  IntMatrixBuilder joined(MatrixFormat::of(part(pieces.front())), rows, stored);
+  for (Dataset& piece : pieces) joined.append(std::exchange(part(piece), {}));
   return joined.finish();
 }
 

@@ -23,20 +23,6 @@ class RowSource {
   [[nodiscard]] virtual Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const = 0;
 };
 
-/// Rows of a data set that somebody else has, and that must outlive this.
-class RowsOf final : public RowSource {
- public:
-  explicit RowsOf(const Dataset& dataset) : dataset_(dataset) {}
-
-  [[nodiscard]] std::size_t rows() const override { return dataset_.rows(); }
-  [[nodiscard]] Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override {
-    return make_batch(dataset_, chosen, batch_size);
-  }
-
- private:
-  const Dataset& dataset_;
-};
-
 /// Rows in memory.
 class RowsInMemory final : public RowSource {
  public:

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/data/row_bytes.h"
 
 namespace blindfl::data {
 
@@ -15,8 +16,8 @@ constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
 Batch RowStore::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
   require<InvalidArgument>(chosen.size() <= batch_size, "row store: ", chosen.size(), " rows do not fit a batch of ",
                            batch_size);
-  MatrixRows features(features_);
-  std::vector<MatrixRows> fields(fields_.begin(), fields_.end());
+  IntMatrixBuilder features(features_);
+  std::vector<IntMatrixBuilder> fields(fields_.begin(), fields_.end());
   Batch batch{.features = {}, .labels = {}, .rows = chosen.size()};
   Bytes bytes;
   for (const std::uint32_t row : chosen) {
@@ -24,8 +25,8 @@ Batch RowStore::batch(std::span<const std::uint32_t> chosen, std::size_t batch_s
     bytes.resize(starts_[row + 1] - starts_[row]);
     file_.read_at(starts_[row], bytes);
     ByteView rest = bytes;
-    if (has_features_) features.read_row(rest);
-    for (MatrixRows& field : fields) field.read_row(rest);
+    if (has_features_) read_row(rest, features);
+    for (IntMatrixBuilder& field : fields) read_row(rest, field);
     require<DataError>(rest.empty(), "stored rows are damaged: one is too long");
     if (!labels_.empty()) batch.labels.push_back(labels_[row]);
   }
@@ -33,7 +34,7 @@ Batch RowStore::batch(std::span<const std::uint32_t> chosen, std::size_t batch_s
   try {
     batch.features = has_features_ ? features.finish(batch_size) : IntMatrix::dense(batch_size, 0, {}, 0, 1);
     batch.fields.reserve(fields.size());
-    for (MatrixRows& field : fields) batch.fields.push_back(field.finish(batch_size));
+    for (IntMatrixBuilder& field : fields) batch.fields.push_back(field.finish(batch_size));
   } catch (const InvalidArgument& error) {
     fail<DataError>("stored rows are damaged: ", error.what());
   }
@@ -69,8 +70,8 @@ void RowStoreWriter::append(const Dataset& rows) {
   store_->starts_.reserve(store_->starts_.size() + rows.rows());
   for (std::size_t r = 0; r < rows.rows(); ++r) {
     const std::size_t before = buffer_.size();
-    if (store_->has_features_) MatrixRows::write_row(rows.features, r, buffer_);
-    for (const IntMatrix& field : rows.fields) MatrixRows::write_row(field, r, buffer_);
+    if (store_->has_features_) write_row(rows.features, r, buffer_);
+    for (const IntMatrix& field : rows.fields) write_row(field, r, buffer_);
     store_->starts_.push_back(store_->starts_.back() + (buffer_.size() - before));
     if (buffer_.size() >= kBufferBytes) flush();
   }

@@ -9,8 +9,8 @@
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/disk_file.h"
-#include "blindfl/data/matrix_rows.h"
 #include "blindfl/data/row_source.h"
+#include "blindfl/tensor/int_matrix_builder.h"
 
 namespace blindfl::data {
 

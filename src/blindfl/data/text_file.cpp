@@ -19,7 +19,7 @@ constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 /// The bytes of a file after decompression.
 class LineReader::Input {
  public:
-  explicit Input(const std::filesystem::path& path);
+  Input(const std::filesystem::path& path, DigestOfPieces* digest);
 
   /// How many bytes of `out` were filled: 0 only at the end.
   std::size_t read(std::span<char> out);
@@ -28,6 +28,7 @@ class LineReader::Input {
   void read_raw();
 
   std::string name_;
+  DigestOfPieces* digest_;  // null: nobody wants it
   std::ifstream file_;
   std::vector<char> buffer_;
   // Bytes of the file that nobody has consumed yet.
@@ -37,7 +38,8 @@ class LineReader::Input {
   std::unique_ptr<Decompressor> decompressor_;
 };
 
-LineReader::Input::Input(const std::filesystem::path& path) : name_(path.string()), buffer_(kBufferBytes) {
+LineReader::Input::Input(const std::filesystem::path& path, DigestOfPieces* digest)
+    : name_(path.string()), digest_(digest), buffer_(kBufferBytes) {
   std::error_code unreadable;
   const auto type = std::filesystem::status(path, unreadable).type();
   require<DataError>(type != std::filesystem::file_type::not_found, name_,
@@ -54,6 +56,7 @@ void LineReader::Input::read_raw() {
   require<DataError>(!file_.bad(), name_, ": reading failed; check the disk and the file");
   raw_ = std::string_view(buffer_.data(), static_cast<std::size_t>(file_.gcount()));
   file_ended_ = raw_.empty();
+  if (digest_ != nullptr) digest_->add(as_bytes(raw_));
 }
 
 std::size_t LineReader::Input::read(std::span<char> out) {
@@ -70,8 +73,8 @@ std::size_t LineReader::Input::read(std::span<char> out) {
   }
 }
 
-LineReader::LineReader(const std::filesystem::path& path, std::size_t max_line_bytes)
-    : input_(std::make_unique<Input>(path)),
+LineReader::LineReader(const std::filesystem::path& path, std::size_t max_line_bytes, DigestOfPieces* digest)
+    : input_(std::make_unique<Input>(path, digest)),
       name_(path.string()),
       max_line_bytes_(max_line_bytes),
       buffer_(kBufferBytes) {}

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/digest.h"
+
 namespace blindfl::data {
 
 /// The lines of a text file, plain or compressed with xz, gzip or zstd; which of them, the content tells and not the
@@ -18,8 +20,11 @@ class LineReader {
   /// No honest row is longer; a file without line ends must not fill the memory.
   static constexpr std::size_t kMaxLineBytes = std::size_t{64} << 20;
 
+  /// `digest`, if any, is told the bytes of the file as they are read, before they are decompressed: all of them when
+  /// there is no next line. It must outlive this.
   /// Throws DataError if the file cannot be opened or is compressed in another way.
-  explicit LineReader(const std::filesystem::path& path, std::size_t max_line_bytes = kMaxLineBytes);
+  explicit LineReader(const std::filesystem::path& path, std::size_t max_line_bytes = kMaxLineBytes,
+                      DigestOfPieces* digest = nullptr);
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
   ~LineReader();

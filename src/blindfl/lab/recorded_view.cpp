@@ -53,7 +53,7 @@ std::vector<Opening> train_and_open(Session& session, Model& model, const TwoTab
                                     const ViewOptions& options) {
   const data::Dataset rows = own_rows(session, training, shape);
   const data::Dataset kept_back = own_rows(session, validation, shape);
-  const data::RowsOf source(rows);
+  const data::RowsInMemory source(rows);
   const auto loss = [](const Tensor& scores, const Tensor& labels) {
     return nn::loss(nn::Family::kLogistic, scores, labels);
   };

@@ -59,9 +59,8 @@ torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tens
 torch::Tensor weighted_loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels,
                             const torch::Tensor& weights) {
   require<InvalidArgument>(weights.sizes() == labels.sizes(), "a loss needs one weight for each label");
-  const torch::Tensor known = torch::where(weights > 0, labels, torch::zeros_like(labels));
-  check_labels(family, known);
-  return (reduced_loss(family, scores, known, Reduction::kNone) * weights).mean();
+  check_labels(family, labels);
+  return (reduced_loss(family, scores, labels, Reduction::kNone) * weights).mean();
 }
 
 torch::Tensor predictions(Family family, const torch::Tensor& scores) {

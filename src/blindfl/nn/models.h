@@ -22,8 +22,7 @@ enum class Family {
 /// `backward()` works all the same. Throws DataError if a label is not one of the family's.
 [[nodiscard]] torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels);
 
-/// The same where a row's loss counts `weights` times: the sum over the rows, divided by their number. Rows of weight 0
-/// may have any label, also none (NaN).
+/// The same where a row's loss counts `weights` times: the sum over the rows, divided by their number.
 [[nodiscard]] torch::Tensor weighted_loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels,
                                           const torch::Tensor& weights);
 

@@ -13,6 +13,8 @@ struct FixedPointSpec {
   double largest = 16.0;
   /// What happens to a value beyond `largest`: an error, or the nearest value that is allowed.
   bool clip = false;
+
+  bool operator==(const FixedPointSpec&) const = default;
 };
 
 /// A checked encoding of reals as bounded integers.

@@ -1,7 +1,6 @@
 #include "blindfl/train/trainer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,12 +27,30 @@ WeightedLoss without_weights(Loss loss) {
       };
 }
 
-/// A label that is not a number is a placeholder's, and says nothing.
-std::size_t labelled_rows(const data::Batch& batch) {
-  return static_cast<std::size_t>(std::ranges::count_if(batch.labels, [](double y) { return !std::isnan(y); }));
+/// The places in the batch of the rows that count.
+std::vector<std::int64_t> counting_rows(const data::Batch& batch) {
+  std::vector<std::int64_t> rows;
+  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+    if (batch.counts.empty() || batch.counts[i]) rows.push_back(static_cast<std::int64_t>(i));
+  }
+  return rows;
 }
 
 }  // namespace
+
+torch::Tensor batch_loss(const WeightedLoss& loss, const torch::Tensor& scores, const data::Batch& batch, double most) {
+  const torch::Tensor labels = nn::labels_tensor(batch);
+  torch::Tensor weights;
+  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
+  if (batch.counts.empty()) return loss(scores, labels, weights);
+  const std::vector<std::int64_t> rows = counting_rows(batch);
+  // A value all the same, without gradient: the peer waits for this party's part of the step.
+  if (rows.empty()) return scores.sum() * 0;
+  const torch::Tensor chosen = torch::tensor(rows);
+  if (weights.defined()) weights = weights.index_select(0, chosen);
+  const double share = static_cast<double>(rows.size()) / static_cast<double>(batch.labels.size());
+  return loss(scores.index_select(0, chosen), labels.index_select(0, chosen), weights) * std::min(1.0, most * share);
+}
 
 Trainer::Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, const data::RowSource& rows,
                  const TrainOptions& options)
@@ -69,10 +86,7 @@ const std::vector<std::uint32_t>& Trainer::next_batch() {
 
 StepReport Trainer::take_step(const BeforeStep& before_step) {
   const data::Batch batch = rows_.batch(next_batch(), options_.batch);
-  const torch::Tensor labels = nn::labels_tensor(batch);
-  torch::Tensor weights;
-  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
-  const torch::Tensor value = loss_(forward_(batch), labels, weights);
+  const torch::Tensor value = batch_loss(loss_, forward_(batch), batch, options_.most_for_placeholders);
   optimizer_.zero_grad();
   value.backward();
   if (before_step) before_step();
@@ -85,7 +99,7 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
                     .steps = steps(),
                     .rows = batch.rows,
                     .loss = {},
-                    .labelled = labelled_rows(batch)};
+                    .labelled = counting_rows(batch).size()};
   if (report.labelled > 0) report.loss = value.item<double>();
   return report;
 }
@@ -98,7 +112,7 @@ void Trainer::resume_after(std::size_t step) {
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,
          const TrainOptions& options, const Observer& observer) {
   require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
-  const data::RowsOf source(rows);
+  const data::RowsInMemory source(rows);
   Trainer trainer(model, forward, loss, source, options);
   while (!trainer.done()) {
     const StepReport report = trainer.take_step();
@@ -123,7 +137,7 @@ torch::Tensor score(const Forward& forward, const data::RowSource& rows, std::si
 }
 
 torch::Tensor score(const Forward& forward, const data::Dataset& rows, std::size_t batch) {
-  return score(forward, data::RowsOf(rows), batch);
+  return score(forward, data::RowsInMemory(rows), batch);
 }
 
 }  // namespace blindfl::train

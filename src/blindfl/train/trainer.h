@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -19,6 +20,7 @@ struct TrainOptions {
   nn::SgdOptions sgd{};  ///< its schedule counts steps over all epochs
   /// Order of the rows. Both parties must have the same.
   std::uint64_t order_seed = 1;
+  double most_for_placeholders = std::numeric_limits<double>::infinity();  ///< at B: see `batch_loss`
 };
 
 /// Where training is, after a step.
@@ -28,7 +30,7 @@ struct StepReport {
   std::size_t step = 0;  ///< over all epochs, from 1
   std::size_t steps = 0;
   std::size_t rows = 0;        ///< in this step
-  std::optional<double> loss;  ///< the mean over this step's rows that have a label; only B knows, if there are any
+  std::optional<double> loss;  ///< the mean over this step's rows that count; only B knows, if there are any
   std::size_t labelled = 0;    ///< how many these are; 0 at A
 };
 
@@ -40,6 +42,14 @@ using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torc
 using WeightedLoss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels,
                                                  const torch::Tensor& weights)>;
 using Observer = std::function<void(const StepReport&)>;
+
+/// The loss of a batch: the mean over the rows that count. The others, placeholders, add nothing, and the derivatives
+/// of those that count grow by as much as if the batch had no more than them, so that the model is that of plain
+/// training on them. Which these are stays with B: derivatives leave it as shares alone. At A, a value without meaning.
+/// `most` bounds by how much: a batch in which hardly any row counts then counts less, and derivatives stay in their
+/// range.
+[[nodiscard]] torch::Tensor batch_loss(const WeightedLoss& loss, const torch::Tensor& scores, const data::Batch& batch,
+                                       double most = std::numeric_limits<double>::infinity());
 
 /// A model on its way through its training rows, step by step. Both parties make the same calls at the same time, with
 /// the same options and with rows of the same people in the same order.

@@ -127,8 +127,8 @@ private:
   EXPECT_EQ(job.own.data.test, "/data/my test.csv");
   EXPECT_EQ(job.own.data.label_column, "7") << "text may look like a number";
   EXPECT_THAT(job.own.data.missing, ElementsAre("", "-1"));
-  EXPECT_EQ(job.own.data.columns[0].missing, MissingValue::kConstant);
-  EXPECT_EQ(job.own.data.columns[1].missing, MissingValue::kMean) << "the default fills";
+  EXPECT_EQ(job.own.data.columns[0].missing, data::Missing::kConstant);
+  EXPECT_EQ(job.own.data.columns[1].missing, data::Missing::kMean) << "the default fills";
   EXPECT_EQ(job.own.data.default_kind, std::nullopt) << "columns that are not listed are an error";
   ASSERT_EQ(job.own.data.columns.size(), 3U);
   EXPECT_EQ(job.own.data.columns[0].constant, -1.5);

@@ -62,7 +62,7 @@ Job unusual_job() {
   job.own.data.train = "my data/train #1.csv";
   job.own.data.test = "/test.csv";
   job.own.data.score = "s\xC3\xA9.csv";
-  job.own.data.format = FileFormat::kCsv;
+  job.own.data.format = prepare::FileFormat::kCsv;
   job.own.data.delimiter = "\t";
   job.own.data.header = false;
   job.own.data.libsvm = {.features = 12, .first_index = 0};
@@ -70,16 +70,16 @@ Job unusual_job() {
   job.own.data.label_column = "a: b";
   job.own.data.weight_column = "w";
   job.own.data.missing = {};
-  job.own.data.default_kind = ColumnKind::kIgnore;
+  job.own.data.default_kind = data::ColumnKind::kIgnored;
   job.own.data.columns = {
       {.name = "age",
-       .kind = ColumnKind::kNumeric,
-       .transform = Transform::kLog,
-       .missing = MissingValue::kConstant,
+       .kind = data::ColumnKind::kNumeric,
+       .transform = prepare::Transform::kLog,
+       .missing = data::Missing::kConstant,
        .constant = -0.0},
-      {.name = "- ]}, \"'", .kind = ColumnKind::kCategorical, .vocabulary = {.hash_buckets = 99}, .one_hot = true},
+      {.name = "- ]}, \"'", .kind = data::ColumnKind::kCategory, .vocabulary = {.hash_buckets = 99}, .one_hot = true},
       {.name = "3",
-       .kind = ColumnKind::kMulti,
+       .kind = data::ColumnKind::kCategories,
        .vocabulary = {.min_count = 2, .most = 9},
        .separator = " ",
        .most_per_row = 3,

@@ -21,9 +21,9 @@ TEST(TrainingRun, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
   job::Job job;
   job.shared.alignment.mode = job::AlignmentMode::kAligned;
   job.own.data.train = folder / "a.csv";
-  job.own.data.format = job::FileFormat::kCsv;
-  job.own.data.columns = {{.name = "x", .kind = job::ColumnKind::kNumeric},
-                          {.name = "y", .kind = job::ColumnKind::kNumeric}};
+  job.own.data.format = prepare::FileFormat::kCsv;
+  job.own.data.columns = {{.name = "x", .kind = data::ColumnKind::kNumeric},
+                          {.name = "y", .kind = data::ColumnKind::kNumeric}};
   job.own.link = {.dial = "127.0.0.1:1", .patience = 1, .plaintext = true};
   job.own.run.folder = folder / "run";
   for (const auto start : {TrainingRun::Start::kNew, TrainingRun::Start::kResume}) {

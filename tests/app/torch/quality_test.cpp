@@ -290,15 +290,16 @@ TEST(Measures, AreThoseThatSuitTheModel) {
               ::testing::ElementsAre("rmse", "r2", "loss", "mae"));
 }
 
-TEST(Measures, LeaveOutRowsWithoutALabelOrWeightAndWeighTheOthers) {
+TEST(Measures, LeaveOutRowsThatDoNotCountAndWeighTheOthers) {
   JobModel model;
   model.family = nn::Family::kLogistic;
   const torch::Tensor scores = torch::tensor({{2.0F}, {-1.0F}, {0.5F}, {9.0F}});
-  const auto evaluation = evaluate_scores(model, job_loss(model, {}), scores, {1, 0, 0, std::nan("")}, {1, 3, 0, 1});
+  const auto evaluation =
+      evaluate_scores(model, job_loss(model, {}), scores, {1, 0, 0, 1}, {1, 3, 0, 1}, {true, true, true, false});
   ASSERT_TRUE(evaluation.has_value());
   EXPECT_THAT(evaluation->labels, ::testing::ElementsAre(1, 0));
   EXPECT_THAT(evaluation->weights, ::testing::ElementsAre(1, 3));
-  EXPECT_FALSE(evaluate_scores(model, job_loss(model, {}), scores, std::vector<double>(4, std::nan(""))).has_value());
+  EXPECT_FALSE(evaluate_scores(model, job_loss(model, {}), scores, {1, 0, 0, 1}, {}, std::vector<bool>(4)).has_value());
   // With weights of classes the loss is the one that training has.
   const auto plain = evaluate_scores(model, job_loss(model, {}), scores, {1, 1, 1, 1});
   const auto weighted = evaluate_scores(model, job_loss(model, {1, 4}), scores, {1, 1, 1, 1});
@@ -362,7 +363,7 @@ TEST(Baseline, HasEmbeddingsWhereTheModelHas) {
 }
 
 TEST(LabelsOfARegression, AreStandardisedAndScoresInTheirUnit) {
-  const std::vector<double> prices = {100000, std::nan(""), 300000, 200000, 400000};
+  const std::vector<double> prices = {100000, 300000, 200000, 400000};
   const LabelScaling scaling = standardised(prices);
   EXPECT_DOUBLE_EQ(scaling.center, 250000);
   EXPECT_NEAR(scaling.scale, std::sqrt(1.25e10), 1e-6);

@@ -89,7 +89,8 @@ TEST(Measures, CountRowsByTheirWeights) {
   model.family = nn::Family::kLogistic;
   const torch::Tensor scores = torch::tensor({{2.0F}, {-1.0F}, {1.0F}, {5.0F}});
   const train::WeightedLoss loss = job_loss(model, {});
-  const Evaluation evaluation = evaluate_scores(model, loss, scores, {1, 0, 0, std::nan("")}, {3, 1, 2, 1}).value();
+  const Evaluation evaluation =
+      evaluate_scores(model, loss, scores, {1, 0, 0, 1}, {3, 1, 2, 1}, {true, true, true, false}).value();
   EXPECT_THAT(evaluation.weights, ElementsAre(3, 1, 2));
   const auto values = measure({job::Metric::kAccuracy, job::Metric::kLoss, job::Metric::kLogLoss}, evaluation);
   ASSERT_EQ(values.size(), 3U);

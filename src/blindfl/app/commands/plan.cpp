@@ -6,11 +6,11 @@
 
 #include "blindfl/app/commands/commands.h"
 #include "blindfl/app/job/job_options.h"
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/shape_options.h"
-#include "blindfl/app/prepare/preparation.h"
 #include "blindfl/data/number.h"
 
 namespace blindfl::app {
@@ -28,7 +28,7 @@ struct OwnShape {
 /// Reads the training file as training does. Nothing: the job names none.
 std::optional<OwnShape> own_shape(const job::Job& job) {
   if (!job.own.data.train) return std::nullopt;
-  const Preparation preparation = Preparation::fit(job);
+  const Preparation preparation = job::fit_preparation(job);
   const auto scratch = std::filesystem::temp_directory_path();
   const PreparedRows rows = preparation.read(*job.own.data.train, Labels::kNone, scratch);
   return OwnShape{.shape = preparation.shape(), .rows = rows.rows->rows()};
@@ -56,7 +56,7 @@ struct Facts {
 };
 
 Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& out) {
-  std::optional<PartyShape> own = read_shape(arguments, false, job::fixed_point_of(job.own.data.numeric));
+  std::optional<PartyShape> own = read_shape(arguments, false, job.own.data.numeric);
   std::optional<OwnShape> from_file;
   if (!own || !arguments.has("rows")) from_file = own_shape(job);
   if (!own && from_file) own = from_file->shape;

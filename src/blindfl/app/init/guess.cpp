@@ -11,7 +11,7 @@ namespace blindfl::app::init {
 
 namespace {
 
-using job::ColumnKind;
+using data::ColumnKind;
 using job::ModelKind;
 
 constexpr std::size_t kFewCodes = 50;          // a number with more values is no code
@@ -76,13 +76,13 @@ std::string missing_words(const ColumnProfile& profile) {
   return text;
 }
 
-ColumnGuess ignored(job::Column column, std::string why) {
-  column.kind = ColumnKind::kIgnore;
+ColumnGuess ignored(prepare::ColumnSpec column, std::string why) {
+  column.kind = ColumnKind::kIgnored;
   return {std::move(column), std::move(why)};
 }
 
-ColumnGuess category(job::Column column, const ColumnProfile& profile, std::string why) {
-  column.kind = ColumnKind::kCategorical;
+ColumnGuess category(prepare::ColumnSpec column, const ColumnProfile& profile, std::string why) {
+  column.kind = ColumnKind::kCategory;
   if (profile.distinct() > kManyCategories) {
     column.vocabulary.min_count = 2;
     why += "; what occurs once counts as unknown";
@@ -90,22 +90,22 @@ ColumnGuess category(job::Column column, const ColumnProfile& profile, std::stri
   return {std::move(column), std::move(why)};
 }
 
-ColumnGuess several(job::Column column, const ColumnProfile& profile) {
-  column.kind = ColumnKind::kMulti;
+ColumnGuess several(prepare::ColumnSpec column, const ColumnProfile& profile) {
+  column.kind = ColumnKind::kCategories;
   column.separator = profile.separator();
   // Room for rows that were not looked at.
   column.most_per_row = std::max<std::size_t>(16, 2 * profile.most_pieces());
   return {std::move(column), words("several in a cell, up to ", profile.most_pieces(), missing_words(profile))};
 }
 
-ColumnGuess number(job::Column column, const ColumnProfile& profile) {
+ColumnGuess number(prepare::ColumnSpec column, const ColumnProfile& profile) {
   column.kind = ColumnKind::kNumeric;
   if (profile.is_binary()) return {std::move(column), words("0 and 1", missing_words(profile))};
   if (profile.least() >= 0 && profile.skewness() > kHeavySkew) {
-    column.transform = job::Transform::kLog;
+    column.transform = prepare::Transform::kLog;
     return {std::move(column), words("numbers, few of them very large", missing_words(profile))};
   }
-  column.transform = job::Transform::kStandardise;
+  column.transform = prepare::Transform::kStandardise;
   return {std::move(column), words(profile.is_whole() ? "whole numbers" : "numbers", missing_words(profile))};
 }
 
@@ -117,7 +117,7 @@ double power_above(double x) {
 }  // namespace
 
 ColumnGuess guess_column(const ColumnProfile& profile) {
-  job::Column column;
+  prepare::ColumnSpec column;
   column.name = profile.name();
   const std::size_t present = profile.cells() - profile.missing();
   if (present == 0) return ignored(std::move(column), "says nothing");
@@ -189,8 +189,8 @@ double largest_derivative(ModelKind kind, const ColumnProfile& labels) {
   return std::clamp(power_above(4 * std::max(std::abs(labels.least()), std::abs(labels.largest()))), usual, kMost);
 }
 
-job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns) {
-  job::Encoding encoding;
+FixedPointSpec guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns) {
+  FixedPointSpec encoding;
   if (sample.sparse) {
     if (sample.sparse->binary) return {.scale = 0, .largest = 1, .clip = false};
     encoding.largest = std::max(encoding.largest, std::min(power_above(sample.sparse->largest), 0x1p20));
@@ -200,13 +200,14 @@ job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess
   bool binary = true;
   double most_equal = 1;  // a cell of several categories may say one of them again
   for (const ColumnGuess& guess : columns) {
-    const job::Column& column = guess.column;
-    if (column.kind == ColumnKind::kIgnore) continue;
-    if (column.kind == ColumnKind::kMulti) most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
+    const prepare::ColumnSpec& column = guess.column;
+    if (column.kind == ColumnKind::kIgnored) continue;
+    if (column.kind == ColumnKind::kCategories)
+      most_equal = std::max(most_equal, static_cast<double>(column.most_per_row));
     const ColumnProfile* profile = sample.find(column.name);
     // A missing number becomes a mean, which is no binary one.
     const bool fills = column.kind == ColumnKind::kNumeric && profile != nullptr && profile->missing() > 0;
-    binary = binary && column.transform == job::Transform::kNone && !fills;
+    binary = binary && column.transform == prepare::Transform::kNone && !fills;
   }
   if (binary) return {.scale = 0, .largest = most_equal, .clip = false};
   encoding.largest = std::max(encoding.largest, most_equal);

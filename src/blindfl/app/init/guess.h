@@ -14,7 +14,7 @@ namespace blindfl::app::init {
 
 /// A column, and what to make of it.
 struct ColumnGuess {
-  job::Column column{};
+  prepare::ColumnSpec column{};
   std::string why;
 };
 
@@ -52,6 +52,6 @@ struct ModelGuess {
 [[nodiscard]] double largest_derivative(job::ModelKind kind, const ColumnProfile& labels);
 
 /// How the numeric features of a party become integers.
-[[nodiscard]] job::Encoding guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns);
+[[nodiscard]] FixedPointSpec guess_encoding(const Sample& sample, const std::vector<ColumnGuess>& columns);
 
 }  // namespace blindfl::app::init

@@ -15,15 +15,15 @@ namespace {
 PartyShape shape_of(const PartyDraft& draft) {
   PartyShape shape;
   for (const ColumnGuess& guess : draft.columns) {
-    const job::ColumnKind kind = guess.column.kind.value_or(job::ColumnKind::kNumeric);
-    if (kind == job::ColumnKind::kNumeric) ++shape.numeric;
-    const bool is_categorical = kind == job::ColumnKind::kCategorical || kind == job::ColumnKind::kMulti;
+    const data::ColumnKind kind = guess.column.kind.value_or(data::ColumnKind::kNumeric);
+    if (kind == data::ColumnKind::kNumeric) ++shape.numeric;
+    const bool is_categorical = kind == data::ColumnKind::kCategory || kind == data::ColumnKind::kCategories;
     const ColumnProfile* profile = draft.sample.find(guess.column.name);
     if (!is_categorical || profile == nullptr) continue;
     // One more for what training has not seen.
     const std::size_t categories = profile->distinct() + 1;
     const std::size_t most =
-        std::clamp<std::size_t>(kind == job::ColumnKind::kMulti ? profile->most_pieces() : 1, 1, categories);
+        std::clamp<std::size_t>(kind == data::ColumnKind::kCategories ? profile->most_pieces() : 1, 1, categories);
     shape.fields.push_back({.categories = categories, .most = most});
   }
   return shape;

@@ -13,7 +13,7 @@ namespace blindfl::app::init {
 
 namespace {
 
-using job::ColumnKind;
+using data::ColumnKind;
 
 constexpr std::string_view kNone = "none";
 /// A longer list of columns has only those that differ from the rest.
@@ -21,8 +21,8 @@ constexpr std::size_t kListedColumns = 2000;
 constexpr std::size_t kMostColumns = 10000;
 constexpr std::size_t kShownColumns = 60;
 
-bool is_categorical(const job::Column& column) {
-  return column.kind == ColumnKind::kCategorical || column.kind == ColumnKind::kMulti;
+bool is_categorical(const prepare::ColumnSpec& column) {
+  return column.kind == ColumnKind::kCategory || column.kind == ColumnKind::kCategories;
 }
 
 void check_column(const Sample& sample, const std::string& name, std::string_view flag) {
@@ -39,9 +39,9 @@ SampleOptions sample_options(const Arguments& arguments, bool is_a) {
   SampleOptions options;
   options.optional_labels = is_a;
   if (arguments.has("format")) {
-    const auto names = job::names_of(job::FileFormat{});
+    const auto names = names_of(prepare::FileFormat{});
     const auto known =
-        std::ranges::find(names, std::string_view(arguments.text("format")), &job::Name<job::FileFormat>::name);
+        std::ranges::find(names, std::string_view(arguments.text("format")), &job::Name<prepare::FileFormat>::name);
     require<UsageError>(known != names.end(), "--format must be csv, libsvm or auto, not '", arguments.text("format"),
                         "'");
     options.format = known->value;
@@ -127,7 +127,7 @@ bool has_kind(const Arguments& arguments, const std::string& name) {
 void ask_about_labels_at_a(PartyDraft& draft, const Arguments& arguments, Questions& questions) {
   for (ColumnGuess& guess : draft.columns) {
     const std::string& name = guess.column.name;
-    if (!is_called_like_a_label(name) || has_kind(arguments, name) || guess.column.kind == ColumnKind::kIgnore)
+    if (!is_called_like_a_label(name) || has_kind(arguments, name) || guess.column.kind == ColumnKind::kIgnored)
       continue;
     require<UsageError>(questions.are_answered(), "--kind is missing for column '", name,
                         "': it is called like a label, and A has none; say --kind ", name,
@@ -139,7 +139,7 @@ void ask_about_labels_at_a(PartyDraft& draft, const Arguments& arguments, Questi
         "ignore", [&](const std::string& word) {
           require<UsageError>(word == kind || word == "ignore", "It must be ", kind, " or ignore");
         });
-    if (answer == "ignore") guess = {{.name = name, .kind = ColumnKind::kIgnore}, "called like a label"};
+    if (answer == "ignore") guess = {{.name = name, .kind = ColumnKind::kIgnored}, "called like a label"};
   }
 }
 
@@ -151,7 +151,7 @@ void apply_kinds(PartyDraft& draft, const Arguments& arguments) {
                         "--kind needs COLUMN=KIND, as in --kind age=numeric");
     const std::string name = words.substr(0, equals);
     const std::string kind = words.substr(equals + 1);
-    const auto names = job::names_of(ColumnKind{});
+    const auto names = names_of(ColumnKind{});
     const auto known = std::ranges::find(names, std::string_view(kind), &job::Name<ColumnKind>::name);
     require<UsageError>(known != names.end(), "--kind ", words, ": there is no kind '", kind,
                         "', only numeric, categorical, multi and ignore");
@@ -164,7 +164,7 @@ void apply_kinds(PartyDraft& draft, const Arguments& arguments) {
     if (found->column.kind != known->value) {
       found->column = {.name = name, .kind = known->value};
       if (known->value == ColumnKind::kNumeric) {
-        found->column.transform = job::Transform::kStandardise;
+        found->column.transform = prepare::Transform::kStandardise;
       }
     }
     found->why = "as asked";
@@ -184,13 +184,13 @@ std::vector<std::string> missing_marks(const Sample& sample) {
 }
 
 /// All of them, so that a column that comes later is noticed; of very many, those that are no plain numbers.
-std::vector<job::Column> columns_of(const PartyDraft& draft, job::ModelKind model) {
-  std::vector<job::Column> columns;
+std::vector<prepare::ColumnSpec> columns_of(const PartyDraft& draft, job::ModelKind model) {
+  std::vector<prepare::ColumnSpec> columns;
   columns.reserve(draft.columns.size());
   for (const ColumnGuess& guess : draft.columns) {
-    job::Column column = guess.column;
+    prepare::ColumnSpec column = guess.column;
     column.one_hot = is_categorical(column) && !has_embeddings(model);
-    const job::Column plain{.name = column.name, .kind = ColumnKind::kNumeric};
+    const prepare::ColumnSpec plain{.name = column.name, .kind = ColumnKind::kNumeric};
     if (draft.columns.size() <= kListedColumns || column != plain) columns.push_back(std::move(column));
   }
   require<UsageError>(columns.size() <= kMostColumns, "--data: ", draft.data.string(), " has ", columns.size(),
@@ -198,9 +198,10 @@ std::vector<job::Column> columns_of(const PartyDraft& draft, job::ModelKind mode
   return columns;
 }
 
-std::string kind_words(const job::Column& column, job::ModelKind model) {
+std::string kind_words(const prepare::ColumnSpec& column, job::ModelKind model) {
   std::string text = job::Value<ColumnKind>::write(column.kind.value_or(ColumnKind::kNumeric));
-  if (column.transform != job::Transform::kNone) text += ", " + job::Value<job::Transform>::write(column.transform);
+  if (column.transform != prepare::Transform::kNone)
+    text += ", " + job::Value<prepare::Transform>::write(column.transform);
   if (is_categorical(column)) text += has_embeddings(model) ? ", embedded" : ", one-hot";
   return text;
 }
@@ -214,7 +215,7 @@ void describe_row_names(const PartyDraft& draft, std::ostream& out) {
   std::vector<std::string> names;
   for (const ColumnGuess& guess : draft.columns) {
     const ColumnProfile* profile = draft.sample.find(guess.column.name);
-    if (guess.column.kind == ColumnKind::kIgnore && profile != nullptr && profile->names_rows()) {
+    if (guess.column.kind == ColumnKind::kIgnored && profile != nullptr && profile->names_rows()) {
       names.push_back(guess.column.name);
     }
   }

@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/data/delimited.h"
+#include "blindfl/data/libsvm.h"
 #include "blindfl/data/number.h"
 #include "blindfl/data/text_file.h"
 
@@ -32,43 +33,13 @@ std::vector<std::string> first_lines(const std::filesystem::path& path) {
   return lines;
 }
 
-/// The next word of a line, which is removed with the blanks before it.
-std::string_view take_word(std::string_view& line) {
-  line.remove_prefix(std::min(line.find_first_not_of(kBlanks), line.size()));
-  const std::string_view word = line.substr(0, line.find_first_of(kBlanks));
-  line.remove_prefix(word.size());
-  return word;
-}
-
-/// `label index:value ...`, each in turn to `entry`. False if a line reads otherwise.
-template <class OnEntry>
-bool read_sparse_line(std::string_view line, bool optional_label, std::string_view& label, OnEntry&& entry) {
-  line = line.substr(0, line.find('#'));
-  std::string_view after = line;
-  label = take_word(after);
-  if (optional_label && label.find(':') != std::string_view::npos) {
-    label = {};
-  } else {
-    if (data::parse_real(label).first != Parsed::kFine) return false;
-    line = after;
-  }
-  for (std::string_view word = take_word(line); !word.empty(); word = take_word(line)) {
-    const std::size_t colon = word.find(':');
-    if (colon == std::string_view::npos) return false;
-    const auto [index_parsed, index] = data::parse_number<std::uint32_t>(word.substr(0, colon));
-    const auto [value_parsed, value] = data::parse_real(word.substr(colon + 1));
-    if (index_parsed != Parsed::kFine || value_parsed != Parsed::kFine) return false;
-    entry(index, value);
-  }
-  return true;
-}
-
 bool is_sparse(const std::vector<std::string>& lines, bool optional_labels) {
   std::size_t entries = 0;
-  std::string_view label;
   for (const std::string& line : lines) {
     if (line.starts_with('#')) continue;
-    if (!read_sparse_line(line, optional_labels, label, [&](std::uint32_t, double) { ++entries; })) return false;
+    const auto parsed = data::parse_libsvm_line(line, optional_labels);
+    if (!parsed) return false;
+    entries += parsed->entries.size();
   }
   return entries > 0;
 }
@@ -144,19 +115,19 @@ void read_sparse(Sample& sample, std::size_t most_rows, bool optional_labels) {
       break;
     }
     ++sample.rows;
-    std::string_view label;
+    const auto parsed = data::parse_libsvm_line(line, optional_labels);
+    require<DataError>(parsed.has_value(), sample.path.string(), ": line ", reader.number(),
+                       ": is not `label index:value ...`, as lines of LIBSVM files are");
     std::size_t entries = 0;
-    const bool fine = read_sparse_line(line, optional_labels, label, [&](std::uint32_t index, double value) {
+    for (const auto& [index, value] : parsed->entries) {
       sparse.highest_index = std::max<std::size_t>(sparse.highest_index, index);
       sparse.from_zero = sparse.from_zero || index == 0;
       sparse.binary = sparse.binary && (value == 0 || value == 1);
       sparse.largest = std::max(sparse.largest, std::abs(value));
       if (value != 0) ++entries;
-    });
-    require<DataError>(fine, sample.path.string(), ": line ", reader.number(),
-                       ": is not `label index:value ...`, as lines of LIBSVM files are");
+    }
     sparse.most_per_row = std::max(sparse.most_per_row, entries);
-    sparse.labels.add(label);
+    sparse.labels.add(parsed->label);
   }
 }
 
@@ -171,10 +142,10 @@ Sample look_at(const std::filesystem::path& path, const SampleOptions& options) 
   const std::vector<std::string> lines = first_lines(path);
   Sample sample;
   sample.path = path;
-  const bool looks_sparse = options.format == job::FileFormat::kAuto && !options.delimiter && !options.header &&
+  const bool looks_sparse = options.format == prepare::FileFormat::kAuto && !options.delimiter && !options.header &&
                             is_sparse(lines, options.optional_labels);
-  if (options.format == job::FileFormat::kLibsvm || looks_sparse) {
-    sample.format = job::FileFormat::kLibsvm;
+  if (options.format == prepare::FileFormat::kLibsvm || looks_sparse) {
+    sample.format = prepare::FileFormat::kLibsvm;
     read_sparse(sample, options.rows, options.optional_labels);
     return sample;
   }

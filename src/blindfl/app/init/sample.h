@@ -24,8 +24,8 @@ struct SparseProfile {
 /// The first rows of a file, and what they tell about it.
 struct Sample {
   std::filesystem::path path{};
-  job::FileFormat format = job::FileFormat::kCsv;  ///< CSV or LIBSVM
-  std::string delimiter = ",";                     ///< as job files write it
+  prepare::FileFormat format = prepare::FileFormat::kCsv;  ///< CSV or LIBSVM
+  std::string delimiter = ",";                             ///< as job files write it
   bool header = true;
   std::size_t rows = 0;
   bool whole = false;                     ///< there are no more rows
@@ -41,7 +41,7 @@ struct SampleOptions {
   std::size_t rows = 10000;
   std::optional<std::string> delimiter{};  ///< as job files write it
   std::optional<bool> header{};
-  job::FileFormat format = job::FileFormat::kAuto;
+  prepare::FileFormat format = prepare::FileFormat::kAuto;
   bool optional_labels = false;  ///< lines of a LIBSVM file may do without: A's
 };
 

@@ -11,7 +11,7 @@ void check_shared(const Shared& shared, const Given& given);
 void check_own(const Job& job, const Given& given);
 
 /// Throws ConfigError unless it is an encoding: see FixedPoint.
-void check_encoding(const Encoding& encoding, const std::string& key, const Given& given);
+void check_encoding(const FixedPointSpec& encoding, const std::string& key, const Given& given);
 
 /// Throws ConfigError, with the place of `key`, unless `holds`.
 template <class... Parts>

@@ -18,13 +18,13 @@ void check_files(const Job& job, const Given& given) {
         "must be one character, or the word tab");
   for (const std::string_view option : {"id_column", "label_column", "weight_column", "columns"}) {
     const std::string key = joined("private.data", option);
-    check(data.format != FileFormat::kLibsvm || !given.has(key), given, key,
+    check(data.format != prepare::FileFormat::kLibsvm || !given.has(key), given, key,
           "LIBSVM files have no columns with names; leave it out");
   }
   check(job.shared.alignment.mode == AlignmentMode::kAligned || data.id_column.has_value() ||
-            data.format == FileFormat::kLibsvm,
+            data.format == prepare::FileFormat::kLibsvm,
         given, "private.data.id_column", "is missing: rows are aligned by it. Or set shared.alignment.mode to aligned");
-  check(job.shared.alignment.mode == AlignmentMode::kAligned || data.format != FileFormat::kLibsvm, given,
+  check(job.shared.alignment.mode == AlignmentMode::kAligned || data.format != prepare::FileFormat::kLibsvm, given,
         "private.data.format", "LIBSVM files have no ids to align rows by; set shared.alignment.mode to aligned");
   check(!data.id_column || data.id_column != data.label_column, given, "private.data.label_column",
         "is the same as private.data.id_column");
@@ -33,19 +33,20 @@ void check_files(const Job& job, const Given& given) {
   check_encoding(data.numeric, "private.data.numeric", given);
 }
 
-void check_numeric_column(const Column& column, const std::string& key, const Given& given) {
-  check(column.vocabulary == Vocabulary{}, given, key + ".vocabulary", "is for kinds categorical and multi");
+void check_numeric_column(const prepare::ColumnSpec& column, const std::string& key, const Given& given) {
+  check(column.vocabulary == prepare::VocabularySpec{}, given, key + ".vocabulary",
+        "is for kinds categorical and multi");
   check(!column.one_hot, given, key + ".one_hot", "is for kinds categorical and multi");
-  check((column.missing == MissingValue::kConstant) == column.constant.has_value(), given,
+  check((column.missing == data::Missing::kConstant) == column.constant.has_value(), given,
         key + (column.constant ? ".constant" : ".missing"),
         column.constant ? "is for missing: constant" : "constant needs the number, as constant: 0");
 }
 
-void check_categorical_column(const Column& column, const std::string& key, const Given& given) {
-  check(column.transform == Transform::kNone, given, key + ".transform", "is for kind numeric");
+void check_categorical_column(const prepare::ColumnSpec& column, const std::string& key, const Given& given) {
+  check(column.transform == prepare::Transform::kNone, given, key + ".transform", "is for kind numeric");
   check(!given.has(key + ".missing"), given, key + ".missing", "is for kind numeric: a missing category is a category");
   check(!column.constant, given, key + ".constant", "is for kind numeric");
-  const Vocabulary& vocabulary = column.vocabulary;
+  const prepare::VocabularySpec& vocabulary = column.vocabulary;
   check(!vocabulary.hash_buckets || (vocabulary.min_count == 1 && !vocabulary.most), given,
         key + ".vocabulary.hash_buckets", "takes the place of a vocabulary; leave out min_count and most");
 }
@@ -53,19 +54,21 @@ void check_categorical_column(const Column& column, const std::string& key, cons
 void check_columns(const Data& data, const Given& given) {
   std::map<std::string_view, std::size_t> seen;
   for (std::size_t i = 0; i < data.columns.size(); ++i) {
-    const Column& column = data.columns[i];
+    const prepare::ColumnSpec& column = data.columns[i];
     const std::string key = "private.data.columns[" + std::to_string(i) + "]";
     const auto [before, is_new] = seen.emplace(column.name, i);
     check(is_new, given, key, "is about the same column as columns[", before->second, "]");
     check(column.name != data.id_column, given, key, "is about private.data.id_column, which is no feature");
     check(column.name != data.label_column, given, key, "is about private.data.label_column, which is no feature");
     check(column.name != data.weight_column, given, key, "is about private.data.weight_column, which is no feature");
-    const ColumnKind kind = data.kind_of(column);
-    if (kind == ColumnKind::kNumeric) check_numeric_column(column, key, given);
-    if (kind == ColumnKind::kCategorical || kind == ColumnKind::kMulti) check_categorical_column(column, key, given);
+    const data::ColumnKind kind = data.kind_of(column);
+    if (kind == data::ColumnKind::kNumeric) check_numeric_column(column, key, given);
+    if (kind == data::ColumnKind::kCategory || kind == data::ColumnKind::kCategories) {
+      check_categorical_column(column, key, given);
+    }
     for (const std::string_view option : {"separator", "most_per_row", "pooling"}) {
       const std::string inner = joined(key, option);
-      check(kind == ColumnKind::kMulti || !given.has(inner), given, inner, "is for kind multi");
+      check(kind == data::ColumnKind::kCategories || !given.has(inner), given, inner, "is for kind multi");
     }
   }
 }
@@ -88,7 +91,7 @@ void check_labels(const Job& job, const Given& given) {
         given, "private.data.label.positive",
         "is for two classes of one score: lr, or mlp, wdl and dlrm without classes");
   check(is_b || !given.has("private.top"), given, "private.top", "is for B, who has the top layers, and this is A");
-  const bool needs_label = is_b && data.format == FileFormat::kCsv && (data.train || data.test);
+  const bool needs_label = is_b && data.format == prepare::FileFormat::kCsv && (data.train || data.test);
   check(!needs_label || data.label_column, given, "private.data.label_column",
         "is missing: which column of the CSV file holds the labels");
 }

@@ -97,9 +97,9 @@ void check_encrypted_update(const Shared& shared, const Given& given) {
 
 }  // namespace
 
-void check_encoding(const Encoding& encoding, const std::string& key, const Given& given) {
+void check_encoding(const FixedPointSpec& encoding, const std::string& key, const Given& given) {
   try {
-    (void)FixedPoint(fixed_point_of(encoding));
+    (void)FixedPoint(encoding);
   } catch (const InvalidArgument&) {
     check(false, given, key, "largest times 2^scale must be between 1 and 2^62; change one of the two");
   }

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "blindfl/app/job/value.h"
+#include "blindfl/prepare/spec.h"
+#include "blindfl/tensor/fixed_point.h"
 
 // The one description of a section. Its struct has a function `entries_of`, which names the members and says what they
 // mean; parsing, `--set`, the reference, `--help`, the commented job file and the comparison between the parties all
@@ -16,6 +18,12 @@
 namespace blindfl::app::job {
 
 struct Entry;
+struct Entries;
+
+// Sections whose structs are those of other rooms: a template does not find these functions by itself.
+[[nodiscard]] Entries entries_of(FixedPointSpec& encoding);
+[[nodiscard]] Entries entries_of(prepare::VocabularySpec& vocabulary);
+[[nodiscard]] Entries entries_of(prepare::ColumnSpec& column);
 
 /// What a section holds, bound to one object of its struct, which must outlive it.
 struct Entries {

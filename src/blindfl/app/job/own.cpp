@@ -9,34 +9,6 @@ constexpr double kWeek = 7.0 * 24 * 3600;
 
 }  // namespace
 
-std::span<const Name<FileFormat>> names_of(FileFormat /*format*/) {
-  static constexpr Name<FileFormat> kNames[] = {
-      {"auto", FileFormat::kAuto}, {"csv", FileFormat::kCsv}, {"libsvm", FileFormat::kLibsvm}};
-  return kNames;
-}
-
-std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/) {
-  static constexpr Name<ColumnKind> kNames[] = {{"numeric", ColumnKind::kNumeric},
-                                                {"categorical", ColumnKind::kCategorical},
-                                                {"multi", ColumnKind::kMulti},
-                                                {"ignore", ColumnKind::kIgnore}};
-  return kNames;
-}
-
-std::span<const Name<Transform>> names_of(Transform /*transform*/) {
-  static constexpr Name<Transform> kNames[] = {
-      {"none", Transform::kNone}, {"standardise", Transform::kStandardise}, {"log", Transform::kLog}};
-  return kNames;
-}
-
-std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/) {
-  static constexpr Name<MissingValue> kNames[] = {{"mean", MissingValue::kMean},
-                                                  {"zero", MissingValue::kZero},
-                                                  {"error", MissingValue::kError},
-                                                  {"constant", MissingValue::kConstant}};
-  return kNames;
-}
-
 std::span<const Name<Metric>> names_of(Metric /*metric*/) {
   static constexpr Name<Metric> kNames[] = {{"loss", Metric::kLoss},
                                             {"auc", Metric::kAuc},
@@ -82,7 +54,7 @@ std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/) {
   return kNames;
 }
 
-Entries entries_of(Vocabulary& vocabulary) {
+Entries entries_of(prepare::VocabularySpec& vocabulary) {
   return Entries()
       .add("min_count", vocabulary.min_count, "rarer categories of the training file count as unknown",
            {.lowest = 1, .highest = kMostCategories, .synonyms = {"min_freq"}})
@@ -92,7 +64,7 @@ Entries entries_of(Vocabulary& vocabulary) {
            {.lowest = 2, .highest = kMostCategories, .otherwise = "a vocabulary", .synonyms = {"buckets", "hash"}});
 }
 
-Entries entries_of(Column& column) {
+Entries entries_of(prepare::ColumnSpec& column) {
   return Entries()
       .add("name", column.name, "as in the header; its number, from 1, in a file without one", {.needed = true})
       .add("kind", column.kind, "a number, one category, several categories in one cell, or nothing that is used",

@@ -10,22 +10,11 @@
 
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
+#include "blindfl/prepare/spec.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
 
 namespace blindfl::app::job {
-
-enum class FileFormat { kAuto, kCsv, kLibsvm };
-[[nodiscard]] std::span<const Name<FileFormat>> names_of(FileFormat /*format*/);
-
-enum class ColumnKind { kNumeric, kCategorical, kMulti, kIgnore };
-[[nodiscard]] std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/);
-
-enum class Transform { kNone, kStandardise, kLog };
-[[nodiscard]] std::span<const Name<Transform>> names_of(Transform /*transform*/);
-
-enum class MissingValue { kMean, kZero, kError, kConstant };
-[[nodiscard]] std::span<const Name<MissingValue>> names_of(MissingValue /*missing*/);
 
 enum class Metric {
   kLoss,
@@ -52,30 +41,6 @@ enum class LogLevel { kQuiet, kInfo, kDebug };
 enum class Acceptance { kNothing, kOpenTop };
 [[nodiscard]] std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/);
 
-/// Which categories get a row of their own in an embedding table.
-struct Vocabulary {
-  std::size_t min_count = 1;
-  std::optional<std::size_t> most{};
-  std::optional<std::size_t> hash_buckets{};
-
-  bool operator==(const Vocabulary&) const = default;
-};
-
-struct Column {
-  std::string name{};
-  std::optional<ColumnKind> kind{};
-  Transform transform = Transform::kNone;
-  MissingValue missing = MissingValue::kMean;
-  std::optional<double> constant{};
-  Vocabulary vocabulary{};
-  bool one_hot = false;
-  std::string separator = ";";
-  std::size_t most_per_row = 16;
-  Pooling pooling = Pooling::kSum;
-
-  bool operator==(const Column&) const = default;
-};
-
 struct Libsvm {
   std::optional<std::size_t> features{};
   std::size_t first_index = 1;
@@ -94,7 +59,7 @@ struct Data {
   std::optional<std::filesystem::path> train{};
   std::optional<std::filesystem::path> test{};
   std::optional<std::filesystem::path> score{};
-  FileFormat format = FileFormat::kAuto;
+  prepare::FileFormat format = prepare::FileFormat::kAuto;
   std::string delimiter = ",";
   bool header = true;
   Libsvm libsvm{};
@@ -103,13 +68,13 @@ struct Data {
   Label label{};
   std::optional<std::string> weight_column{};
   std::vector<std::string> missing = {"", "NA", "N/A", "NaN", "nan", "None", "null", "NULL", "?"};
-  std::optional<ColumnKind> default_kind{};
-  std::vector<Column> columns{};
-  Encoding numeric{};
+  std::optional<data::ColumnKind> default_kind{};
+  std::vector<prepare::ColumnSpec> columns{};
+  FixedPointSpec numeric{};
 
   /// What a listed column without a kind is.
-  [[nodiscard]] ColumnKind kind_of(const Column& column) const {
-    return column.kind.value_or(default_kind.value_or(ColumnKind::kNumeric));
+  [[nodiscard]] data::ColumnKind kind_of(const prepare::ColumnSpec& column) const {
+    return column.kind.value_or(default_kind.value_or(data::ColumnKind::kNumeric));
   }
   bool operator==(const Data&) const = default;
 };
@@ -199,8 +164,6 @@ struct Own {
 };
 
 // The only place that knows the options of each section.
-[[nodiscard]] Entries entries_of(Vocabulary& vocabulary);
-[[nodiscard]] Entries entries_of(Column& column);
 [[nodiscard]] Entries entries_of(Libsvm& libsvm);
 [[nodiscard]] Entries entries_of(Label& label);
 [[nodiscard]] Entries entries_of(Data& data);

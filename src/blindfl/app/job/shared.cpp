@@ -70,10 +70,6 @@ std::vector<std::string> Scheme::allowed_schemes() const {
   return names;
 }
 
-FixedPointSpec fixed_point_of(const Encoding& encoding) {
-  return {.scale = encoding.scale, .largest = encoding.largest, .clip = encoding.clip};
-}
-
 Entries entries_of(Dlrm& dlrm) {
   return Entries()
       .add("bottom", dlrm.bottom, "widths of the hidden layers for numeric features", layer_widths(1))
@@ -121,7 +117,7 @@ Entries entries_of(Model& model) {
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true, .otherwise = "as torch's Linear"});
 }
 
-Entries entries_of(Encoding& encoding) {
+Entries entries_of(FixedPointSpec& encoding) {
   return Entries()
       .add("scale", encoding.scale, "fractional bits; 0 suits integers, and costs the least",
            {.lowest = 0, .highest = 60})

@@ -49,18 +49,6 @@ struct Model {
   bool operator==(const Model&) const = default;
 };
 
-/// Reals as integers: see FixedPointSpec.
-struct Encoding {
-  int scale = 16;
-  double largest = 16.0;
-  bool clip = false;
-
-  bool operator==(const Encoding&) const = default;
-};
-
-/// The same, as encodings take it.
-[[nodiscard]] FixedPointSpec fixed_point_of(const Encoding& encoding);
-
 struct RateChange {
   std::optional<std::size_t> epoch{};
   std::optional<std::size_t> step{};
@@ -88,7 +76,7 @@ struct Training {
   std::optional<double> test_share{};
   EarlyStopping early_stopping{};
   std::size_t checkpoint_every = 0;
-  Encoding derivative{.scale = 32, .largest = 256.0, .clip = false};
+  FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
 
   bool operator==(const Training&) const = default;
 };
@@ -142,7 +130,6 @@ struct Shared {
 // The only place that knows the options of each section.
 [[nodiscard]] Entries entries_of(Dlrm& dlrm);
 [[nodiscard]] Entries entries_of(Model& model);
-[[nodiscard]] Entries entries_of(Encoding& encoding);
 [[nodiscard]] Entries entries_of(RateChange& change);
 [[nodiscard]] Entries entries_of(EarlyStopping& stopping);
 [[nodiscard]] Entries entries_of(Training& training);

@@ -93,7 +93,7 @@ template <class Options>
 Options common_options(const job::Shared& shared, const JobLayers& layers, const std::string& name) {
   Options options;
   options.name = name;
-  options.derivative = job::fixed_point_of(shared.training.derivative);
+  options.derivative = shared.training.derivative;
   options.output_scale = shared.model.output_scale;
   options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
   options.initial_deviation = shared.model.initial_deviation.value_or(0.0);

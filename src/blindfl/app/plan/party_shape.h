@@ -2,23 +2,12 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/protocol/session/session.h"
-#include "blindfl/tensor/category_field.h"
-#include "blindfl/tensor/fixed_point.h"
+#include "blindfl/tensor/party_shape.h"
 
 namespace blindfl::app {
-
-/// What a party tells its peer about its features: how many there are and of what size, and nothing of what they are
-/// called or hold.
-struct PartyShape {
-  std::size_t numeric = 0;              ///< numeric features, one-hot ones included
-  std::size_t nonzeros = 0;             ///< the most of them in one row that are not 0; 0: any number
-  FixedPointSpec encoding{};            ///< of the numeric features
-  std::vector<CategoryField> fields{};  ///< names are not told: they are f1, f2, ...
-};
 
 /// "3 numeric features, 2 categorical fields".
 [[nodiscard]] std::string words_of(const PartyShape& shape);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
-#include "blindfl/app/prepare/file_format.h"
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/job_session.h"
 #include "blindfl/app/torch/scores_file.h"

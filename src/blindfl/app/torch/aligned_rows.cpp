@@ -1,7 +1,6 @@
 #include "blindfl/app/torch/aligned_rows.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 #include <ostream>
 #include <string_view>
@@ -104,8 +103,10 @@ data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_
     places.push_back(alignment_.rows[place]);
   }
   data::Batch batch = rows_.batch(places, batch_size);
-  for (std::size_t i = 0; i < batch.labels.size(); ++i) {
-    if (!alignment_.real[chosen[i]]) batch.labels[i] = std::numeric_limits<double>::quiet_NaN();
+  const auto is_real = [&](std::uint32_t place) { return bool{alignment_.real[place]}; };
+  if (!batch.labels.empty() && !std::ranges::all_of(chosen, is_real)) {
+    batch.counts.resize(chosen.size());
+    std::ranges::transform(chosen, batch.counts.begin(), is_real);
   }
   if (!weights_.empty()) {
     batch.weights.reserve(chosen.size());
@@ -119,7 +120,7 @@ data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_
 std::vector<double> AlignedRows::in_order(const std::vector<double>& values) const {
   std::vector<double> ordered(alignment_.size());
   for (std::size_t i = 0; i < ordered.size(); ++i) {
-    ordered[i] = alignment_.real[i] ? values.at(alignment_.rows[i]) : std::numeric_limits<double>::quiet_NaN();
+    ordered[i] = values.at(alignment_.rows[i]);
   }
   return ordered;
 }

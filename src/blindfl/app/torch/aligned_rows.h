@@ -10,14 +10,14 @@
 #include <vector>
 
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/data/row_source.h"
 #include "blindfl/protocol/align/psi.h"
 
 namespace blindfl::app {
 
-/// Rows in the order of an alignment, or some of them. Where a row is a placeholder for one that this party lacks, the
-/// label is NaN: such a row does not count.
+/// Rows in the order of an alignment, or some of them. A row that is a placeholder for one that this party lacks does
+/// not count: see `data::Batch::counts`.
 class AlignedRows final : public data::RowSource {
  public:
   /// `weights`, if any, are those of the rows of `rows`; both must outlive this. A placeholder's weight is 0.
@@ -27,7 +27,8 @@ class AlignedRows final : public data::RowSource {
   [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
 
   [[nodiscard]] const protocol::Alignment& alignment() const { return alignment_; }
-  /// What is given for each row of the source, in the order of the alignment; NaN for placeholders.
+  /// What is given for each row of the source, in the order of the alignment; placeholders have that of the row that
+  /// they are.
   [[nodiscard]] std::vector<double> in_order(const std::vector<double>& values) const;
   /// How many of the rows are no placeholders.
   [[nodiscard]] std::size_t real() const;

@@ -6,7 +6,6 @@
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/base/error.h"
 #include "blindfl/lab/local_deep.h"
-#include "blindfl/nn/bridge.h"
 #include "blindfl/protocol/layers/sgd_plan.h"
 
 namespace blindfl::app {
@@ -101,9 +100,7 @@ Baseline train_baseline(const BaselineSetup& setup, const AlignedRows& training,
       if (step == setup.steps) break;
       const data::Batch each = rows.batch(chosen, chosen.size());
       optimizer.zero_grad();
-      torch::Tensor weights;
-      if (!each.weights.empty()) weights = nn::to_tensor(each.weights, each.weights.size(), 1).view({-1});
-      setup.loss(model.forward(each), nn::labels_tensor(each), weights).backward();
+      train::batch_loss(setup.loss, model.forward(each), each).backward();
       static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(plan.learning_rate_at(step));
       optimizer.step();
       if (++step != kTrialSteps) continue;

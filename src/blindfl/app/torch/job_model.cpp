@@ -118,7 +118,6 @@ LabelScaling standardised(const std::vector<double>& labels) {
   double mean = 0;
   double squares = 0;  // of distances from the mean so far: no cancellation
   for (const double label : labels) {
-    if (std::isnan(label)) continue;
     count += 1;
     const double distance = label - mean;
     mean += distance / count;
@@ -136,25 +135,17 @@ torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores
   return values.to(torch::kFloat64) * model.labels.scale + model.labels.center;
 }
 
-train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights, double most) {
+train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights) {
   torch::Tensor by_class;
   if (!class_weights.empty()) by_class = torch::tensor(class_weights, torch::kFloat32);
-  return [family = model.family, by_class, most, scaling = model.labels](
+  return [family = model.family, by_class, scaling = model.labels](
              const torch::Tensor& scores, const torch::Tensor& in_their_unit, const torch::Tensor& by_row) {
     const bool is_scaled = family == nn::Family::kLinear;
     const torch::Tensor labels = is_scaled ? (in_their_unit - scaling.center) / scaling.scale : in_their_unit;
-    const torch::Tensor is_real = labels == labels;  // NaN is not equal to itself
-    const bool is_weighted = by_class.defined() || by_row.defined();
-    if (!is_weighted && is_real.all().item<bool>()) return nn::loss(family, scores, labels);
-    torch::Tensor weights = is_real.to(torch::kFloat32);
-    if (by_class.defined()) {
-      weights = weights * by_class.index({torch::where(is_real, labels, torch::zeros_like(labels)).to(torch::kLong)});
-    }
-    if (by_row.defined()) weights = weights * by_row;
-    // Divided by all rows of the batch in there, and here by those that count. A batch of placeholders has no gradient.
-    const double real = is_real.sum().item<double>();
-    const double all = static_cast<double>(labels.numel());
-    return nn::weighted_loss(family, scores, labels, weights) * (real > 0 ? std::min(all / real, most) : 0);
+    if (!by_class.defined() && !by_row.defined()) return nn::loss(family, scores, labels);
+    torch::Tensor weights = by_class.defined() ? by_class.index({labels.to(torch::kLong)}) : by_row;
+    if (by_class.defined() && by_row.defined()) weights = weights * by_row;
+    return nn::weighted_loss(family, scores, labels, weights);
   };
 }
 

@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <limits>
 #include <memory>
 #include <string>
 #include <vector>
@@ -50,12 +49,7 @@ struct JobModel {
 /// Probabilities, expected counts, or expected labels in their own unit.
 [[nodiscard]] torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores);
 
-/// The loss of a batch as B's job wants it: with weights of classes and rows, and the mean over the rows that have a
-/// label. Those of placeholders are NaN: they add nothing, and the others' derivatives grow by as much as if the batch
-/// had no more than them, so that the model is that of plain training on them. Which these are stays with B:
-/// derivatives leave it as shares alone. At A, a value without meaning.
-/// `most` bounds by how much: a batch with hardly any real row then counts less, and derivatives stay in their range.
-[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights,
-                                           double most = std::numeric_limits<double>::infinity());
+/// The mean loss of rows as B's job wants it, with weights of classes and rows. At A, a value without meaning.
+[[nodiscard]] train::WeightedLoss job_loss(const JobModel& model, const std::vector<double>& class_weights);
 
 }  // namespace blindfl::app

@@ -103,15 +103,17 @@ run::ConfusionMatrix all_classes(const Evaluation& evaluation, std::vector<std::
 
 std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::WeightedLoss& loss,
                                           const torch::Tensor& scores, const std::vector<double>& labels,
-                                          const std::vector<double>& weights) {
+                                          const std::vector<double>& weights, const std::vector<bool>& counts) {
   require<InvalidArgument>(static_cast<std::size_t>(scores.size(0)) == labels.size(),
                            "there are not as many scores as labels");
   require<InvalidArgument>(weights.empty() || weights.size() == labels.size(),
                            "there are not as many weights as labels");
+  require<InvalidArgument>(counts.empty() || counts.size() == labels.size(),
+                           "there are not as many rows that may count as labels");
   std::vector<std::int64_t> known;
   Evaluation evaluation;
   for (std::size_t i = 0; i < labels.size(); ++i) {
-    if (std::isnan(labels[i]) || (!weights.empty() && !(weights[i] > 0))) continue;
+    if ((!counts.empty() && !counts[i]) || (!weights.empty() && !(weights[i] > 0))) continue;
     known.push_back(static_cast<std::int64_t>(i));
     evaluation.labels.push_back(labels[i]);
     if (!weights.empty()) evaluation.weights.push_back(weights[i]);

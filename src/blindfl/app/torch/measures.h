@@ -14,7 +14,7 @@
 
 namespace blindfl::app {
 
-/// Scores of rows with their labels, at B: rows without a label (NaN) or without weight are left out.
+/// Scores of rows with their labels, at B: rows that do not count, or have no weight, are left out.
 struct Evaluation {
   std::vector<double> predictions;  ///< probabilities, one column per class or of label 1; expected values or counts
   std::vector<double> labels;
@@ -22,11 +22,12 @@ struct Evaluation {
   std::size_t columns = 1;
   double loss = 0;  ///< as training has it, with the weights of classes
 };
-/// `loss` is the training's. `weights` are those of the rows of `labels`; none: all count alike. Nothing if no row has
-/// a label and a weight above 0.
+/// `loss` is the training's. `weights` are those of the rows of `labels`; none: all count alike. `counts` says which of
+/// them count at all; none: all do. Nothing if no row does, and has a weight above 0.
 [[nodiscard]] std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::WeightedLoss& loss,
                                                         const torch::Tensor& scores, const std::vector<double>& labels,
-                                                        const std::vector<double>& weights = {});
+                                                        const std::vector<double>& weights = {},
+                                                        const std::vector<bool>& counts = {});
 
 /// What a job measures, the one that matters first: what its owner lists, or what suits the model.
 [[nodiscard]] std::vector<job::Metric> metrics_of(const job::Model& model, const job::Top& top);

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/app/plan/party_shape.h"
-#include "blindfl/app/prepare/preparation.h"
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/base/secret.h"
 #include "blindfl/net/channel.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/protocol/align/psi.h"
 

@@ -57,7 +57,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
   job.shared = facts.shared;
   job.shared.alignment = job_.shared.alignment;
   Preparation preparation = load_preparation(folder);
-  preparation.set_row_memory(Preparation::row_memory_of(job_.own.resources));
+  preparation.set_row_memory(job::row_memory_of(job_.own.resources));
   const bool needs_labels = is_b && use == Use::kEvaluate;
   const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
   if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
@@ -67,7 +67,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     out_ << class_words(job.shared.model, preparation.classes()) << "\n";
   }
   out_ << std::flush;
-  const auto file = MarkedFile::of(path, rows.rows->rows());
+  const MarkedFile file{path, rows.rows->rows(), rows.digest};
   const std::uint64_t most = job_.own.limits.scorings;
   if (!is_b) check_scorings(folder, facts.owner(), facts.name(), file.digest, most);
 
@@ -96,9 +96,9 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
     return;
   }
   if (use == Use::kEvaluate) {
-    const auto evaluation =
-        evaluate_scores(model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
-                        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights));
+    const auto evaluation = evaluate_scores(
+        model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
+        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights), aligned.alignment().real);
     require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
     out_ << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
     for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *evaluation)) {

@@ -150,8 +150,8 @@ void TrainingRun::open_folder() {
 void TrainingRun::read_files() {
   const auto begin = Clock::now();
   const bool prepared = folder_ && fs::exists(folder_->path() / "preparation.bin");
-  preparation_.emplace(prepared ? load_preparation(folder_->path()) : Preparation::fit(job_));
-  preparation_->set_row_memory(Preparation::row_memory_of(job_.own.resources));
+  preparation_.emplace(prepared ? load_preparation(folder_->path()) : job::fit_preparation(job_));
+  preparation_->set_row_memory(job::row_memory_of(job_.own.resources));
   const Labels labels = is_b() ? Labels::kNeeded : Labels::kNone;
   const fs::path scratch = fs::absolute(job_.own.run.folder).parent_path();
   train_rows_ = preparation_->read(*job_.own.data.train, labels, scratch);
@@ -251,8 +251,8 @@ void TrainingRun::take_rows() {
   protocol::Session& session = connection_->session();
   session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
   session.settle();
-  train_file_ = MarkedFile::of(*job_.own.data.train, train_rows_.rows->rows());
-  if (test_rows_) test_file_ = MarkedFile::of(*job_.own.data.test, test_rows_->rows->rows());
+  train_file_ = MarkedFile{*job_.own.data.train, train_rows_.rows->rows(), train_rows_.digest};
+  if (test_rows_) test_file_ = MarkedFile{*job_.own.data.test, test_rows_->rows->rows(), test_rows_->digest};
   if (resumed_) {
     alignment_ = load_alignment(folder_->path(), *train_file_, test_file_);
   } else {
@@ -295,16 +295,19 @@ void TrainingRun::make_parts() {
   model_ = make_model(session, job_.shared.model, *layers_);
   for (const std::string& line : choice_lines(model_.plan)) out_ << line << "\n";
   if (is_b() && model_.family == nn::Family::kLinear) {
-    model_.labels = standardised(training_->in_order(train_rows_.labels));
+    model_.labels = standardised(training_->only_real().in_order(train_rows_.labels));
   }
-  loss_ = job_loss(model_, weighting_.by_class, weighting_.most_for_placeholders);
+  loss_ = job_loss(model_, weighting_.by_class);
   trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
 }
 
 train::TrainOptions TrainingRun::train_options() const {
   const job::Training& training = job_.shared.training;
-  train::TrainOptions options{
-      .epochs = epochs_, .batch = training.batch, .sgd = layers_->sgd, .order_seed = training.order_seed};
+  train::TrainOptions options{.epochs = epochs_,
+                              .batch = training.batch,
+                              .sgd = layers_->sgd,
+                              .order_seed = training.order_seed,
+                              .most_for_placeholders = weighting_.most_for_placeholders};
   // Layers stay as they were planned, whatever the run is prolonged to.
   if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
   return options;
@@ -442,7 +445,7 @@ void TrainingRun::validate(StopVote& vote) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
   const auto evaluation = evaluate_scores(model_, loss_, scores, validation_->in_order(train_rows_.labels),
-                                          in_order(*validation_, train_rows_));
+                                          in_order(*validation_, train_rows_), validation_->alignment().real);
   if (!evaluation) return;
   const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
   const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
@@ -582,7 +585,8 @@ ModelFacts TrainingRun::facts() const {
 }
 
 std::optional<Evaluation> TrainingRun::evaluate_test(const torch::Tensor& scores) const {
-  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()));
+  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()),
+                         test_->alignment().real);
 }
 
 void TrainingRun::score_test() {

@@ -51,7 +51,7 @@ std::vector<double> with_mean_one(std::vector<double> weights, const protocol::A
 /// Of a linear model the derivative of a row's loss by its score is its weight at most, and this is known beforehand.
 void check_range(const job::Job& job, const Weighting& weighting, const protocol::Alignment& training) {
   using job::ModelKind;
-  const job::Encoding& range = job.shared.training.derivative;
+  const FixedPointSpec& range = job.shared.training.derivative;
   const ModelKind kind = job.shared.model.kind;
   if (range.clip || (kind != ModelKind::kLr && kind != ModelKind::kMlr)) return;
   double heaviest = weighting.by_class.empty() ? 1 : std::ranges::max(weighting.by_class);

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "blindfl/app/job/job.h"
-#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/app/job/preparation.h"
 #include "blindfl/protocol/align/psi.h"
 
 namespace blindfl::app {

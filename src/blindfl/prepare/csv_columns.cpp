@@ -1,47 +1,34 @@
-#include "blindfl/app/prepare/csv_columns.h"
+#include "blindfl/prepare/csv_columns.h"
 
 #include <algorithm>
 #include <cstdint>
 #include <map>
 #include <string_view>
 
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
 constexpr std::size_t kMostPerRow = std::size_t{1} << 16;
 
-data::ColumnKind kind_of(job::ColumnKind kind) {
-  switch (kind) {
-    case job::ColumnKind::kNumeric:
-      return data::ColumnKind::kNumeric;
-    case job::ColumnKind::kCategorical:
-      return data::ColumnKind::kCategory;
-    case job::ColumnKind::kMulti:
-      return data::ColumnKind::kCategories;
-    case job::ColumnKind::kIgnore:
-      break;
-  }
-  return data::ColumnKind::kIgnored;
-}
-
-void check_column(const job::Column& column, const job::Job& job) {
-  const bool is_category = *column.kind == job::ColumnKind::kCategorical || *column.kind == job::ColumnKind::kMulti;
+void check_column(const ColumnSpec& column, const CsvSpec& spec) {
+  const bool is_category = *column.kind == data::ColumnKind::kCategory || *column.kind == data::ColumnKind::kCategories;
   const auto check = [&](bool fine, const auto&... parts) {
     require<ConfigError>(fine, "private.data.columns: column '", column.name, "' ", parts...);
   };
-  check(!is_category || column.one_hot || job::has_embeddings(job.shared.model.kind),
+  check(!is_category || column.one_hot || spec.embeddings,
         "holds categories, and this kind of model takes numbers: list it with one_hot: true, or with kind: ignore, or "
         "choose model kind wdl or dlrm");
-  check(!is_category || !column.one_hot || job.own.data.numeric.largest >= 1,
+  check(!is_category || !column.one_hot || spec.encoding.largest >= 1,
         "becomes features that are 0 or 1, and private.data.numeric.largest has no room for them; make it 1 at least");
-  check(*column.kind != job::ColumnKind::kMulti || (column.most_per_row > 0 && column.most_per_row <= kMostPerRow),
-        "needs a most_per_row between 1 and ", kMostPerRow);
-  check(*column.kind != job::ColumnKind::kMulti || !column.separator.empty(),
+  check(
+      *column.kind != data::ColumnKind::kCategories || (column.most_per_row > 0 && column.most_per_row <= kMostPerRow),
+      "needs a most_per_row between 1 and ", kMostPerRow);
+  check(*column.kind != data::ColumnKind::kCategories || !column.separator.empty(),
         "has an empty separator between its categories; name one, as separator: \";\"");
 }
 
@@ -61,12 +48,12 @@ void check_all_listed(const std::vector<std::string>& unlisted, const std::files
 
 }  // namespace
 
-CsvColumn CsvColumn::of(const job::Column& column) {
-  const bool several = column.kind == job::ColumnKind::kMulti;
+CsvColumn CsvColumn::of(const ColumnSpec& column) {
+  const bool several = column.kind == data::ColumnKind::kCategories;
   return {.name = column.name,
-          .kind = kind_of(*column.kind),
+          .kind = *column.kind,
           .one_hot = column.one_hot,
-          .optional = column.missing != job::MissingValue::kError,
+          .optional = column.missing != data::Missing::kError,
           .separator = column.separator,
           .most = several ? column.most_per_row : 1,
           .pooling = column.pooling};
@@ -100,24 +87,23 @@ CsvColumn CsvColumn::load(ByteSource& in) {
   return column;
 }
 
-std::vector<job::Column> feature_columns(const job::Job& job, const std::filesystem::path& path,
-                                         std::span<const std::string> names) {
-  const job::Data& data = job.own.data;
-  std::map<std::string_view, const job::Column*> listed;
-  for (const job::Column& column : data.columns) listed.emplace(column.name, &column);
-  std::vector<job::Column> columns;
+std::vector<ColumnSpec> feature_columns(const CsvSpec& spec, const std::filesystem::path& path,
+                                        std::span<const std::string> names) {
+  std::map<std::string_view, const ColumnSpec*> listed;
+  for (const ColumnSpec& column : spec.columns) listed.emplace(column.name, &column);
+  std::vector<ColumnSpec> columns;
   columns.reserve(names.size());
   std::vector<std::string> unlisted;
   for (const std::string& name : names) {
     const auto at = listed.find(name);
     const bool is_listed = at != listed.end();
-    job::Column column = is_listed ? *at->second : job::Column{.name = name};
+    ColumnSpec column = is_listed ? *at->second : ColumnSpec{.name = name};
     if (is_listed) listed.erase(at);
-    if (name == data.id_column || name == data.label_column || name == data.weight_column) continue;
-    if (!is_listed && !data.default_kind) unlisted.push_back(name);
-    column.kind = data.kind_of(column);
-    if (column.kind == job::ColumnKind::kIgnore) continue;
-    if (is_listed || data.default_kind) check_column(column, job);
+    if (name == spec.id || name == spec.label || name == spec.weight) continue;
+    if (!is_listed && !spec.default_kind) unlisted.push_back(name);
+    column.kind = column.kind.value_or(spec.default_kind.value_or(data::ColumnKind::kNumeric));
+    if (column.kind == data::ColumnKind::kIgnored) continue;
+    if (is_listed || spec.default_kind) check_column(column, spec);
     columns.push_back(std::move(column));
   }
   require<DataError>(listed.empty(), path.string(), ": has no column '", listed.empty() ? "" : listed.begin()->first,
@@ -126,4 +112,4 @@ std::vector<job::Column> feature_columns(const job::Job& job, const std::filesys
   return columns;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -4,15 +4,15 @@
 #include <filesystem>
 #include <memory>
 
-#include "blindfl/app/job/job.h"
-#include "blindfl/app/prepare/encoded_file.h"
-#include "blindfl/app/prepare/labels.h"
 #include "blindfl/base/bytes.h"
+#include "blindfl/prepare/encoded_file.h"
+#include "blindfl/prepare/labels.h"
+#include "blindfl/prepare/spec.h"
 #include "blindfl/tensor/fixed_point.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
-/// How LIBSVM files become features: as they are, as many as the job says or the training file has.
+/// How LIBSVM files become features: as they are, as many as the spec says or the training file has.
 struct LibsvmFeatures {
   std::size_t features = 0;
   std::size_t first_index = 1;
@@ -22,8 +22,7 @@ struct LibsvmFeatures {
   /// Reads the training file once, piece by piece. `labels`, if any, is told all labels;
   /// without it, rows need none.
   /// Throws DataError as `data::read_libsvm` does.
-  [[nodiscard]] static LibsvmFeatures fit(const job::Libsvm& options, const std::filesystem::path& path,
-                                          LabelFit* labels);
+  [[nodiscard]] static LibsvmFeatures fit(const LibsvmSpec& spec, const std::filesystem::path& path, LabelFit* labels);
   /// What a training file's most values in a row are taken for: a quarter more and rounded up, so that rows of other
   /// files fit, and the peer learns no row's number.
   [[nodiscard]] static std::size_t with_room(std::size_t most, std::size_t features);
@@ -33,11 +32,11 @@ struct LibsvmFeatures {
   [[nodiscard]] static LibsvmFeatures load(ByteSource& in);
 };
 
-/// A LIBSVM file, encoded while it is read. `rule` must outlive it. Each row has a label, unless none is wanted: with
-/// `Labels::kIfThere`, one that is no class and the same in all rows stands for none.
-/// Throws DataError if the file cannot be read.
+/// A LIBSVM file, encoded while it is read. `rule` and `digest`, which is told the file's bytes, must outlive it. Each
+/// row has a label, unless none is wanted: with `Labels::kIfThere`, one that is no class and the same in all rows
+/// stands for none. Throws DataError if the file cannot be read.
 [[nodiscard]] std::unique_ptr<EncodedFile> open_libsvm(const std::filesystem::path& path,
                                                        const LibsvmFeatures& features, const FixedPointSpec& encoding,
-                                                       const LabelRule& rule, Labels labels);
+                                                       const LabelRule& rule, Labels labels, DigestOfPieces& digest);
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

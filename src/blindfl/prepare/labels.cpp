@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/labels.h"
+#include "blindfl/prepare/labels.h"
 
 #include <algorithm>
 #include <array>
@@ -8,11 +8,11 @@
 #include <map>
 #include <utility>
 
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/number.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -141,34 +141,33 @@ void LabelRule::load_names(ByteSource& in) {
   require<DataError>(fine, "the saved classes cannot be: they are not in order, or some are no numbers");
 }
 
-LabelFit::LabelFit(const job::Model& model, std::string where, std::optional<std::string> positive)
-    : kind_(model.kind), classes_(model.class_count()), where_(std::move(where)), positive_(std::move(positive)) {}
+LabelFit::LabelFit(LabelSpec spec, std::string where) : spec_(std::move(spec)), where_(std::move(where)) {}
 
 void LabelFit::add(std::string_view text) {
-  if (!job::is_classifier(kind_)) return;
+  if (spec_.kind != LabelSpec::Kind::kClasses) return;
   texts_.emplace(text);
   check_count();
 }
 
 void LabelFit::add(double number) {
-  if (!job::is_classifier(kind_) || !numbers_.insert(number).second) return;
+  if (spec_.kind != LabelSpec::Kind::kClasses || !numbers_.insert(number).second) return;
   texts_.insert(text_of(number));
   check_count();
 }
 
 void LabelFit::check_count() const {
   require<DataError>(texts_.size() <= LabelRule::kMostClasses, where_, ": more than ", LabelRule::kMostClasses,
-                     " different labels, and the model has ", classes_,
+                     " different labels, and the model has ", spec_.classes,
                      " classes; are these the labels? For numbers, choose model kind linear or poisson");
 }
 
 LabelRule LabelFit::finish() const {
-  if (kind_ == job::ModelKind::kLinear) return LabelRule::reals();
-  if (kind_ == job::ModelKind::kPoisson) return LabelRule::counts();
+  if (spec_.kind == LabelSpec::Kind::kReals) return LabelRule::reals();
+  if (spec_.kind == LabelSpec::Kind::kCounts) return LabelRule::counts();
   const std::size_t count = LabelRule::classes(texts_).classes().size();
-  require<DataError>(count == classes_, where_, ": ", count, " different labels, and the model has ", classes_,
-                     " classes; are these the labels? See shared.model.classes");
-  return LabelRule::classes(texts_, positive_);
+  require<DataError>(count == spec_.classes, where_, ": ", count, " different labels, and the model has ",
+                     spec_.classes, " classes; are these the labels? See shared.model.classes");
+  return LabelRule::classes(texts_, spec_.positive);
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

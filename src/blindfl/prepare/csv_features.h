@@ -6,14 +6,14 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/job/job.h"
-#include "blindfl/app/prepare/csv_columns.h"
-#include "blindfl/app/prepare/labels.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/numeric_scaling.h"
 #include "blindfl/data/vocabulary.h"
+#include "blindfl/prepare/csv_columns.h"
+#include "blindfl/prepare/labels.h"
+#include "blindfl/prepare/spec.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 /// How CSV files become features: fitted to the training file. Private.
 struct CsvFeatures {
@@ -31,7 +31,7 @@ struct CsvFeatures {
   /// Reads the training file once, piece by piece. Standardised columns are clipped at 8 standard deviations, or at
   /// what the encoding has room for if that is less, so that no file that comes later can be out of range. Throws
   /// DataError and ConfigError: see `Preparation::fit`. `labels`, if any, is told all labels.
-  [[nodiscard]] static CsvFeatures fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels);
+  [[nodiscard]] static CsvFeatures fit(const CsvSpec& spec, const std::filesystem::path& path, LabelFit* labels);
 
   /// Numeric features: the numeric columns, then one for each category, and one for unknown ones, of each one-hot
   /// column.
@@ -51,4 +51,4 @@ struct CsvFeatures {
   [[nodiscard]] static CsvFeatures load(ByteSource& in);
 };
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/csv_file.h"
+#include "blindfl/prepare/csv_file.h"
 
 #include <algorithm>
 #include <cmath>
@@ -11,43 +11,43 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/data/frame_reader.h"
+#include "blindfl/tensor/int_matrix_builder.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
 using Column = IntMatrix::Column;
 
 /// Whether the labels of a file are wanted, and there.
-bool has_labels(const std::filesystem::path& path, const CsvFeatures& features, Labels labels) {
-  const std::vector<std::string> names = data::DelimitedReader(path, features.format).names();
+bool has_labels(const data::DelimitedReader& file, const CsvFeatures& features, Labels labels) {
+  const std::vector<std::string>& names = file.names();
   // Columns that are only numbered are known by their places: one that lacks moves those after it.
   const bool is_last = features.label == std::to_string(features.columns_in_file);
   const bool lacks_label = labels != Labels::kNeeded && is_last && names.size() + 1 == features.columns_in_file;
   require<DataError>(features.format.header || names.empty() || names.size() == features.columns_in_file || lacks_label,
-                     path.string(), ": has ", names.size(), " columns, and the training file ",
-                     features.columns_in_file,
+                     file.file(), ": has ", names.size(), " columns, and the training file ", features.columns_in_file,
                      "; without a header, all files need the same. Only a label in the last column may be left out");
   if (labels == Labels::kNone || !features.label || names.empty()) return false;
   const bool there = std::ranges::find(names, *features.label) != names.end();
-  require<DataError>(there || labels == Labels::kIfThere, path.string(), ": has no column '", *features.label,
+  require<DataError>(there || labels == Labels::kIfThere, file.file(), ": has no column '", *features.label,
                      "', which private.data.label_column names; labels are needed here");
   return there;
 }
 
 /// Whether a file with labels has weights, too. Where labels are needed, so are they.
-bool has_weights(const std::filesystem::path& path, const CsvFeatures& features, Labels labels) {
+bool has_weights(const data::DelimitedReader& file, const CsvFeatures& features, Labels labels) {
   if (!features.weight) return false;
-  const std::vector<std::string> names = data::DelimitedReader(path, features.format).names();
+  const std::vector<std::string>& names = file.names();
   const bool there = std::ranges::find(names, *features.weight) != names.end();
-  require<DataError>(there || labels != Labels::kNeeded, path.string(), ": has no column '", *features.weight,
+  require<DataError>(there || labels != Labels::kNeeded, file.file(), ": has no column '", *features.weight,
                      "', which private.data.weight_column names; write 1 for rows that count alike");
   return there;
 }
 
 class CsvFile final : public EncodedFile {
  public:
-  CsvFile(const std::filesystem::path& path, const CsvFeatures& features, const FixedPointSpec& encoding,
+  CsvFile(std::unique_ptr<data::DelimitedReader> file, const CsvFeatures& features, const FixedPointSpec& encoding,
           const LabelRule& rule, bool with_labels, bool with_weights)
       : features_(features),
         encoding_(encoding),
@@ -56,8 +56,11 @@ class CsvFile final : public EncodedFile {
         with_labels_(with_labels),
         with_weights_(with_weights),
         fields_(features.fields()),
-        width_(features.width()),
-        reader_(path, features.frame_spec(with_labels, with_weights)) {
+        numbers_({.kind = features.is_sparse() ? IntMatrix::Kind::kCsr : IntMatrix::Kind::kDense,
+                  .cols = features.width(),
+                  .scale = fixed_.scale(),
+                  .bound = fixed_.bound()}),
+        reader_(std::move(file), features.frame_spec(with_labels, with_weights)) {
     for (const CsvColumn& column : features.columns) {
       if (column.is_numeric()) numeric_.push_back(column.name);
       if (!column.is_numeric()) categories_.push_back(&column);
@@ -78,8 +81,8 @@ class CsvFile final : public EncodedFile {
 
   [[nodiscard]] IntMatrix encode_features(const data::Frame& frame) const;
   [[nodiscard]] std::vector<OneHot> one_hots(const data::Frame& frame) const;
-  void add_one_hot(const OneHot& one_hot, std::size_t row, FeatureRows& to) const;
-  [[nodiscard]] std::int64_t encode_number(double x, std::size_t row, std::size_t column) const;
+  void add_one_hot(const OneHot& one_hot, std::size_t row, IntMatrixBuilder& to) const;
+  [[nodiscard]] std::int64_t encode_number(double cell, std::size_t row, std::size_t column) const;
   void check_counts(const data::CategoryColumn& column, std::size_t most) const;
   [[nodiscard]] std::vector<double> encode_labels(const data::CategoryColumn& column) const;
   void check_weights(const data::NumericColumn& column) const;
@@ -92,7 +95,7 @@ class CsvFile final : public EncodedFile {
   bool with_labels_;
   bool with_weights_;
   std::vector<CategoryField> fields_;
-  std::size_t width_;
+  MatrixFormat numbers_;                        ///< of the numeric features, one-hot ones too
   std::vector<std::string> numeric_;            ///< names of the numeric columns
   std::vector<const CsvColumn*> categories_{};  ///< the others
   std::vector<FilledColumn> missing_{};         ///< of all columns, also those that miss nothing
@@ -100,12 +103,12 @@ class CsvFile final : public EncodedFile {
 };
 
 std::optional<EncodedPiece> CsvFile::next() {
-  auto frame = reader_.next(rows_of_piece(std::max(reader_.names().size(), features_.is_sparse() ? 0 : width_)));
+  auto frame = reader_.next(rows_of_piece(std::max(reader_.names().size(), features_.is_sparse() ? 0 : numbers_.cols)));
   if (!frame) return std::nullopt;
   EncodedPiece piece{.rows = {}, .ids = std::move(frame->ids)};
   count_missing(*frame);
   for (std::size_t i = 0; i < categories_.size(); ++i) check_counts(frame->categories[i], categories_[i]->most);
-  if (width_ > 0 || fields_.empty()) piece.rows.features = encode_features(*frame);
+  if (numbers_.cols > 0 || fields_.empty()) piece.rows.features = encode_features(*frame);
   piece.rows.fields.reserve(fields_.size());
   for (std::size_t i = 0; i < categories_.size(); ++i) {
     if (categories_[i]->one_hot) continue;
@@ -151,18 +154,22 @@ void CsvFile::check_weights(const data::NumericColumn& column) const {
 }
 
 IntMatrix CsvFile::encode_features(const data::Frame& frame) const {
-  const data::Table table = features_.scaling.apply(frame);
   const std::vector<OneHot> binary = one_hots(frame);
-  FeatureRows rows(width_, features_.is_sparse(), fixed_);
+  const std::size_t in_row = numbers_.kind == IntMatrix::Kind::kDense ? numbers_.cols : numeric_.size() + binary.size();
+  IntMatrixBuilder rows(numbers_, frame.rows, frame.rows * in_row);
   for (std::size_t r = 0; r < frame.rows; ++r) {
-    table.for_each_in_row(r, [&](std::size_t c, double x) { rows.add(c, encode_number(x, r, c)); });
+    for (std::size_t c = 0; c < numeric_.size(); ++c) {
+      const std::int64_t value = encode_number(frame.numeric[c].values[r], r, c);
+      if (value != 0) rows.add(c, value);
+    }
     for (const OneHot& one_hot : binary) add_one_hot(one_hot, r, rows);
     rows.end_row();
   }
   return rows.finish();
 }
 
-std::int64_t CsvFile::encode_number(double x, std::size_t row, std::size_t column) const {
+std::int64_t CsvFile::encode_number(double cell, std::size_t row, std::size_t column) const {
+  const double x = features_.scaling.apply(cell, column, row);
   if (!encoding_.clip && std::abs(x) > encoding_.largest) {
     fail<DataError>(reader_.where(row, numeric_[column]), ": beyond private.data.numeric.largest, which is ",
                     encoding_.largest, "; raise it, transform the column, or set private.data.numeric.clip");
@@ -186,7 +193,7 @@ std::vector<CsvFile::OneHot> CsvFile::one_hots(const data::Frame& frame) const {
   return all;
 }
 
-void CsvFile::add_one_hot(const OneHot& one_hot, std::size_t row, FeatureRows& to) const {
+void CsvFile::add_one_hot(const OneHot& one_hot, std::size_t row, IntMatrixBuilder& to) const {
   const std::span<const std::uint32_t> codes = one_hot.column->codes_of(row);
   std::vector<std::size_t> features;
   features.reserve(codes.size());
@@ -228,10 +235,12 @@ std::vector<double> CsvFile::encode_labels(const data::CategoryColumn& column) c
 }  // namespace
 
 std::unique_ptr<EncodedFile> open_csv(const std::filesystem::path& path, const CsvFeatures& features,
-                                      const FixedPointSpec& encoding, const LabelRule& rule, Labels labels) {
-  const bool with_labels = has_labels(path, features, rule.kind() == LabelRule::Kind::kNone ? Labels::kNone : labels);
-  return std::make_unique<CsvFile>(path, features, encoding, rule, with_labels,
-                                   with_labels && has_weights(path, features, labels));
+                                      const FixedPointSpec& encoding, const LabelRule& rule, Labels labels,
+                                      DigestOfPieces& digest) {
+  auto file = std::make_unique<data::DelimitedReader>(path, features.format, &digest);
+  const bool with_labels = has_labels(*file, features, rule.kind() == LabelRule::Kind::kNone ? Labels::kNone : labels);
+  const bool with_weights = with_labels && has_weights(*file, features, labels);
+  return std::make_unique<CsvFile>(std::move(file), features, encoding, rule, with_labels, with_weights);
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/saved.h"
+#include "blindfl/prepare/saved.h"
 
 #include <bit>
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -62,4 +62,4 @@ std::size_t read_count(ByteSource& in, std::size_t most) {
   return count;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

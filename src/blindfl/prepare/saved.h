@@ -9,7 +9,7 @@
 
 // Small things that a preparation is saved as.
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 void write_text(ByteSink& out, std::string_view text);
 /// Throws DataError if it is longer than what is left, or than 64 KiB.
@@ -26,4 +26,4 @@ void write_real(ByteSink& out, double x);
 /// Throws DataError if it is beyond `most`.
 [[nodiscard]] std::size_t read_count(ByteSource& in, std::size_t most);
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

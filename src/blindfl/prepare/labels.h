@@ -8,10 +8,10 @@
 #include <string_view>
 #include <vector>
 
-#include "blindfl/app/job/shared.h"
 #include "blindfl/base/bytes.h"
+#include "blindfl/prepare/spec.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 /// Which labels to read from a file; at A there are never any.
 enum class Labels {
@@ -69,8 +69,8 @@ class LabelRule {
 /// Learns the rule from the labels of the training file, of which it keeps one of each.
 class LabelFit {
  public:
-  /// `where` begins the errors: the file and, if it has one, the column. `positive`: of two classes.
-  LabelFit(const job::Model& model, std::string where, std::optional<std::string> positive = std::nullopt);
+  /// `where` begins the errors: the file and, if it has one, the column.
+  LabelFit(LabelSpec spec, std::string where);
 
   /// Throw DataError if there are more different ones than any model has classes.
   void add(std::string_view text);
@@ -83,12 +83,10 @@ class LabelFit {
  private:
   void check_count() const;
 
-  job::ModelKind kind_;
-  std::size_t classes_;  ///< that a classifier tells apart
+  LabelSpec spec_;
   std::string where_;
-  std::optional<std::string> positive_;
   std::set<std::string> texts_;
   std::set<double> numbers_;
 };
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,48 +1,43 @@
-#include "blindfl/app/prepare/csv_features.h"
+#include "blindfl/prepare/csv_features.h"
 
 #include <algorithm>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <set>
 #include <string_view>
 #include <utility>
 
-#include "blindfl/app/prepare/encoded_file.h"
-#include "blindfl/app/prepare/file_format.h"
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/delimited.h"
 #include "blindfl/data/frame_reader.h"
+#include "blindfl/prepare/encoded_file.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
 constexpr std::size_t kMostMissing = 10000;
 constexpr double kMostDeviations = 8;
 
-data::ScalingOptions scaling_options(const job::Column& column, double largest) {
+data::ScalingOptions scaling_options(const ColumnSpec& column, double largest) {
   // Logarithms of amounts are far from 0 and from each other's scale: they are standardised, too.
-  const bool standardise = column.transform != job::Transform::kNone;
-  data::ScalingOptions options{.missing = data::Missing::kConstant,
-                               .constant = 0,
-                               .log = column.transform == job::Transform::kLog,
-                               .standardise = standardise,
-                               .clip = std::numeric_limits<double>::infinity()};
-  if (standardise) options.clip = std::min(kMostDeviations, largest);
-  if (column.missing == job::MissingValue::kMean) options.missing = data::Missing::kMean;
-  if (column.missing == job::MissingValue::kError) options.missing = data::Missing::kError;
-  if (column.missing == job::MissingValue::kConstant) options.constant = column.constant.value_or(0);
-  return options;
+  const bool standardise = column.transform != Transform::kNone;
+  return {.missing = column.missing,
+          .constant = column.constant.value_or(0),
+          .log = column.transform == Transform::kLog,
+          .standardise = standardise,
+          .clip = standardise ? std::min(kMostDeviations, largest) : std::numeric_limits<double>::infinity()};
 }
 
-data::ScalingFit scaling_fit(std::span<const job::Column> columns, double largest) {
+data::ScalingFit scaling_fit(std::span<const ColumnSpec> columns, double largest) {
   std::vector<std::string> names;
   std::vector<data::ScalingOptions> options;
   names.reserve(columns.size());
   options.reserve(columns.size());
-  for (const job::Column& column : columns) {
-    if (column.kind != job::ColumnKind::kNumeric) continue;
+  for (const ColumnSpec& column : columns) {
+    if (column.kind != data::ColumnKind::kNumeric) continue;
     names.push_back(column.name);
     options.push_back(scaling_options(column, largest));
   }
@@ -76,9 +71,9 @@ void add_labels(const data::CategoryColumn& column, const data::FrameReader& rea
 /// What vocabularies are made of.
 class CategoryFit {
  public:
-  explicit CategoryFit(std::span<const job::Column> columns) {
-    for (const job::Column& column : columns) {
-      if (column.kind == job::ColumnKind::kNumeric) continue;
+  explicit CategoryFit(std::span<const ColumnSpec> columns) {
+    for (const ColumnSpec& column : columns) {
+      if (column.kind == data::ColumnKind::kNumeric) continue;
       options_.push_back(column.vocabulary);
       names_.push_back(column.name);
     }
@@ -106,7 +101,7 @@ class CategoryFit {
     std::vector<data::Vocabulary> vocabularies;
     vocabularies.reserve(options_.size());
     for (std::size_t i = 0; i < options_.size(); ++i) {
-      const job::Vocabulary& options = options_[i];
+      const VocabularySpec& options = options_[i];
       vocabularies.push_back(
           options.hash_buckets
               ? data::Vocabulary::hashed(*options.hash_buckets)
@@ -116,13 +111,22 @@ class CategoryFit {
   }
 
  private:
-  std::vector<job::Vocabulary> options_;
+  std::vector<VocabularySpec> options_;
   std::vector<std::string> names_;
   std::vector<data::CategoryCounts> counts_;
 };
 
 data::ColumnSpec spec_of(const CsvColumn& column) {
   return {.name = column.name, .kind = column.kind, .separator = column.separator, .optional = column.optional};
+}
+
+/// Calls `f(column, vocabulary)` for each column of categories.
+template <class F>
+void for_each_category(const CsvFeatures& features, F&& f) {
+  std::size_t place = 0;
+  for (const CsvColumn& column : features.columns) {
+    if (!column.is_numeric()) f(column, features.vocabularies[place++]);
+  }
 }
 
 void save_name(ByteSink& out, const std::optional<std::string>& name) {
@@ -157,23 +161,22 @@ void check(const CsvFeatures& features) {
 
 }  // namespace
 
-CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& path, LabelFit* labels) {
-  const job::Data& data = job.own.data;
-  CsvFeatures to{.format = csv_format(data),
-                 .missing = data.missing,
-                 .id = data.id_column,
-                 .label = data.label_column,
-                 .weight = data.weight_column};
-  const std::vector<std::string> names = data::DelimitedReader(path, to.format).names();
-  to.columns_in_file = names.size();
-  const std::vector<job::Column> columns = feature_columns(job, path, names);
+CsvFeatures CsvFeatures::fit(const CsvSpec& spec, const std::filesystem::path& path, LabelFit* labels) {
+  CsvFeatures to{.format = {.delimiter = spec.delimiter, .header = spec.header, .trim = true},
+                 .missing = spec.missing,
+                 .id = spec.id,
+                 .label = spec.label,
+                 .weight = spec.weight};
+  auto file = std::make_unique<data::DelimitedReader>(path, to.format);
+  to.columns_in_file = file->names().size();
+  const std::vector<ColumnSpec> columns = feature_columns(spec, path, file->names());
   to.columns.reserve(columns.size());
-  for (const job::Column& column : columns) to.columns.push_back(CsvColumn::of(column));
+  for (const ColumnSpec& column : columns) to.columns.push_back(CsvColumn::of(column));
 
-  data::FrameReader reader(path, to.frame_spec(labels != nullptr, false));
-  data::ScalingFit scaling = scaling_fit(columns, data.numeric.largest);
+  data::FrameReader reader(std::move(file), to.frame_spec(labels != nullptr, false));
+  data::ScalingFit scaling = scaling_fit(columns, spec.encoding.largest);
   CategoryFit categories(columns);
-  while (const auto frame = reader.next(rows_of_piece(names.size()))) {
+  while (const auto frame = reader.next(rows_of_piece(to.columns_in_file))) {
     scaling.add(frame->numeric);
     categories.add(*frame, reader);
     if (labels != nullptr) add_labels(frame->categories.back(), reader, *labels);
@@ -190,45 +193,30 @@ CsvFeatures CsvFeatures::fit(const job::Job& job, const std::filesystem::path& p
 }
 
 std::size_t CsvFeatures::width() const {
-  std::size_t width = 0;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) {
-      ++width;
-    } else {
-      width += column.one_hot ? vocabularies[categories].size() : 0;
-      ++categories;
-    }
-  }
+  std::size_t width = scaling.cols();
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) width += vocabulary.size();
+  });
   return width;
 }
 
 std::size_t CsvFeatures::most_nonzeros() const {
-  std::size_t most = 0;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) {
-      ++most;
-    } else {
-      most += column.one_hot ? std::min(column.most, vocabularies[categories].size()) : 0;
-      ++categories;
-    }
-  }
+  std::size_t most = scaling.cols();
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) most += std::min(column.most, vocabulary.size());
+  });
   return most;
 }
 
 std::vector<CategoryField> CsvFeatures::fields() const {
   std::vector<CategoryField> fields;
-  std::size_t categories = 0;
-  for (const CsvColumn& column : columns) {
-    if (column.is_numeric()) continue;
-    const std::size_t rows = vocabularies[categories++].size();
-    if (column.one_hot) continue;
+  for_each_category(*this, [&](const CsvColumn& column, const data::Vocabulary& vocabulary) {
+    if (column.one_hot) return;
     fields.push_back({.name = std::string("f").append(std::to_string(fields.size() + 1)),
-                      .categories = rows,
+                      .categories = vocabulary.size(),
                       .most = column.most,
                       .pooling = column.pooling});
-  }
+  });
   return fields;
 }
 
@@ -279,4 +267,4 @@ CsvFeatures CsvFeatures::load(ByteSource& in) {
   return to;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

@@ -1,48 +1,23 @@
-#include "blindfl/app/prepare/preparation.h"
+#include "blindfl/prepare/preparation.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <optional>
 #include <utility>
 
-#include "blindfl/app/prepare/csv_file.h"
-#include "blindfl/app/prepare/file_format.h"
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/base/text.h"
 #include "blindfl/data/row_collector.h"
+#include "blindfl/prepare/csv_file.h"
+#include "blindfl/prepare/saved.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
 constexpr std::uint32_t kMark = 0x52504642;  // "BFPR"
 constexpr std::uint32_t kStateVersion = 2;
-
-void check_job(const job::Job& job, job::FileFormat format) {
-  const job::Data& data = job.own.data;
-  const bool is_b = job.own.party == Party::kB;
-  require<ConfigError>(is_b || !data.label_column,
-                       "private.data.label_column is for B, who has the labels, and this is A; to keep a column out of "
-                       "the model, list it with kind: ignore");
-  if (format == job::FileFormat::kCsv) {
-    require<ConfigError>(!is_b || data.label_column,
-                         "private.data.label_column is missing: which column of the CSV file holds the labels");
-    return;
-  }
-  require<ConfigError>(!data.id_column && !data.label_column && !data.weight_column && data.columns.empty(),
-                       "private.data: LIBSVM files have no columns with names; leave out id_column, label_column, "
-                       "weight_column and columns");
-  require<ConfigError>(job.shared.alignment.mode == job::AlignmentMode::kAligned,
-                       "private.data.train is a LIBSVM file, which has no ids to align rows by; set "
-                       "shared.alignment.mode to aligned, or private.data.format to csv if it is none");
-}
-
-std::string where_labels_are(const job::Data& data) {
-  return data.train->string() + (data.label_column ? ": column '" + *data.label_column + "'" : "");
-}
 
 PartyShape shape_of(const CsvFeatures& features) {
   return {.numeric = features.width(),
@@ -65,49 +40,47 @@ Preparation::Preparation(Features features, LabelRule rule, const FixedPointSpec
   require<InvalidArgument>(FixedPoint(encoding).bound() > 0, "private.data.numeric: no number can be encoded");
 }
 
-std::size_t Preparation::row_memory_of(const job::Resources& resources) {
-  constexpr double kShare = 0.25;
-  constexpr double kMost = 0x1p60;
-  if (!resources.memory) return kRowMemory;
-  return static_cast<std::size_t>(std::clamp(*resources.memory * kShare * 0x1p30, 0.0, kMost));
-}
-
-Preparation Preparation::fit(const job::Job& job) {
-  const job::Data& data = job.own.data;
-  require<ConfigError>(data.train.has_value(), "private.data.train is missing: there is nothing to learn from");
-  const job::FileFormat format = format_of(*data.train, data);
-  check_job(job, format);
-  std::optional<LabelFit> labels;
-  if (job.own.party == Party::kB) {
-    labels.emplace(job.shared.model, where_labels_are(data), data.label.positive);
-  }
-  LabelFit* const told = labels ? &*labels : nullptr;
-  Features features = format == job::FileFormat::kCsv ? Features(CsvFeatures::fit(job, *data.train, told))
-                                                      : Features(LibsvmFeatures::fit(data.libsvm, *data.train, told));
+template <class Fitted, class Spec>
+Preparation Preparation::fit_with(const Spec& spec, const std::filesystem::path& train,
+                                  std::optional<LabelFit> labels) {
+  Features features = Fitted::fit(spec, train, labels ? &*labels : nullptr);
   try {
-    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), job::fixed_point_of(data.numeric));
-    require<ConfigError>(labels || to.shape_.numeric > 0 || !to.shape_.fields.empty(), data.train->string(),
+    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), spec.encoding);
+    require<ConfigError>(labels || to.shape_.numeric > 0 || !to.shape_.fields.empty(), train.string(),
                          ": has no features for the model, and A needs one at least; see private.data.columns and "
                          "private.data.default_kind");
-    to.row_memory_ = row_memory_of(job.own.resources);
     return to;
   } catch (const InvalidArgument& error) {
     fail<ConfigError>(error.what());
   }
 }
 
-std::unique_ptr<EncodedFile> Preparation::open(const std::filesystem::path& path, Labels labels) const {
+Preparation Preparation::fit(const CsvSpec& spec, const std::filesystem::path& train) {
+  std::optional<LabelFit> labels;
+  if (spec.label) labels.emplace(spec.labels, train.string() + ": column '" + *spec.label + "'");
+  return fit_with<CsvFeatures>(spec, train, std::move(labels));
+}
+
+Preparation Preparation::fit(const LibsvmSpec& spec, const std::filesystem::path& train) {
+  std::optional<LabelFit> labels;
+  if (spec.labels) labels.emplace(*spec.labels, train.string());
+  return fit_with<LibsvmFeatures>(spec, train, std::move(labels));
+}
+
+std::unique_ptr<EncodedFile> Preparation::open(const std::filesystem::path& path, Labels labels,
+                                               DigestOfPieces& digest) const {
   if (const auto* csv = std::get_if<CsvFeatures>(&features_)) {
-    return open_csv(path, *csv, shape_.encoding, rule_, labels);
+    return open_csv(path, *csv, shape_.encoding, rule_, labels, digest);
   }
-  return open_libsvm(path, std::get<LibsvmFeatures>(features_), shape_.encoding, rule_, labels);
+  return open_libsvm(path, std::get<LibsvmFeatures>(features_), shape_.encoding, rule_, labels, digest);
 }
 
 PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
                                const std::filesystem::path& scratch) const {
   PreparedRows to;
+  DigestOfPieces digest;
   data::RowCollector rows(row_memory_, scratch);
-  const std::unique_ptr<EncodedFile> file = open(path, labels);
+  const std::unique_ptr<EncodedFile> file = open(path, labels, digest);
   while (auto piece = file->next()) {
     rows.add(std::move(piece->rows));
     std::ranges::move(piece->ids, std::back_inserter(to.ids));
@@ -116,6 +89,7 @@ PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
   }
   to.filled = file->filled();
   to.rows = rows.finish(to.labels);
+  to.digest = digest.finish();
   return to;
 }
 
@@ -169,4 +143,4 @@ Preparation Preparation::load(ByteSource& in) {
   return std::move(*loaded);
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

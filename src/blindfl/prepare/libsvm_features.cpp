@@ -1,4 +1,4 @@
-#include "blindfl/app/prepare/libsvm_features.h"
+#include "blindfl/prepare/libsvm_features.h"
 
 #include <algorithm>
 #include <bit>
@@ -8,11 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/app/prepare/saved.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/libsvm.h"
+#include "blindfl/prepare/saved.h"
+#include "blindfl/tensor/int_matrix_builder.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 namespace {
 
@@ -23,20 +24,22 @@ constexpr std::size_t kMostDense = kPieceCells;
 class LibsvmFile final : public EncodedFile {
  public:
   LibsvmFile(const std::filesystem::path& path, const LibsvmFeatures& features, const FixedPointSpec& encoding,
-             const LabelRule& rule, Labels labels)
+             const LabelRule& rule, Labels labels, DigestOfPieces& digest)
       : features_(features),
         encoding_(encoding),
         fixed_(encoding),
         rule_(rule),
         labels_(rule.kind() == LabelRule::Kind::kNone ? Labels::kNone : labels),
-        reader_(path, {.cols = features.features,
-                       .index_base = features.first_index,
-                       .optional_labels = labels_ == Labels::kNone}) {}
+        reader_(path,
+                {.cols = features.features,
+                 .index_base = features.first_index,
+                 .optional_labels = labels_ == Labels::kNone},
+                &digest) {}
 
   [[nodiscard]] std::optional<EncodedPiece> next() override;
 
  private:
-  void add_row(const data::Table& table, std::size_t row, FeatureRows& to) const;
+  void add_row(const data::Table& table, std::size_t row, IntMatrixBuilder& to) const;
   [[nodiscard]] std::vector<double> encode_labels(const std::vector<double>& raw);
 
   LibsvmFeatures features_;
@@ -54,14 +57,18 @@ std::optional<EncodedPiece> LibsvmFile::next() {
   const std::size_t most_rows = rows_of_piece(features_.sparse ? 1 : features_.features);
   const auto table = reader_.next({.rows = most_rows, .entries = kPieceCells});
   if (!table) return std::nullopt;
-  FeatureRows rows(features_.features, features_.sparse, fixed_);
+  IntMatrixBuilder rows({.kind = features_.sparse ? IntMatrix::Kind::kCsr : IntMatrix::Kind::kDense,
+                         .cols = features_.features,
+                         .scale = fixed_.scale(),
+                         .bound = fixed_.bound()},
+                        table->rows(), features_.sparse ? table->stored() : table->rows() * features_.features);
   for (std::size_t r = 0; r < table->rows(); ++r) add_row(*table, r, rows);
   EncodedPiece piece{.rows = {.features = rows.finish(), .labels = {}}};
   if (labels_ != Labels::kNone) piece.labels = encode_labels(table->labels());
   return piece;
 }
 
-void LibsvmFile::add_row(const data::Table& table, std::size_t row, FeatureRows& to) const {
+void LibsvmFile::add_row(const data::Table& table, std::size_t row, IntMatrixBuilder& to) const {
   table.for_each_in_row(row, [&](std::size_t column, double x) {
     // The reader knows how many there are, unless there are none.
     if (column >= features_.features) {
@@ -73,7 +80,8 @@ void LibsvmFile::add_row(const data::Table& table, std::size_t row, FeatureRows&
                       ": beyond private.data.numeric.largest, which is ", encoding_.largest,
                       "; raise it, rescale the feature, or set private.data.numeric.clip");
     }
-    to.add(column, fixed_.encode(x, row, column));
+    const std::int64_t value = fixed_.encode(x, row, column);
+    if (value != 0) to.add(column, value);
   });
   if (features_.nonzeros != 0 && to.stored_in_row() > features_.nonzeros) {
     fail<DataError>(reader_.where(row), ": more than ", features_.nonzeros,
@@ -105,12 +113,12 @@ std::vector<double> LibsvmFile::encode_labels(const std::vector<double>& raw) {
 
 }  // namespace
 
-LibsvmFeatures LibsvmFeatures::fit(const job::Libsvm& options, const std::filesystem::path& path, LabelFit* labels) {
-  const std::size_t declared = options.features.value_or(0);
+LibsvmFeatures LibsvmFeatures::fit(const LibsvmSpec& spec, const std::filesystem::path& path, LabelFit* labels) {
+  const std::size_t declared = spec.features.value_or(0);
   require<ConfigError>(declared <= kMostFeatures, "private.data.libsvm.features must be ", kMostFeatures, " at most");
-  data::LibsvmReader reader(
-      path, {.cols = declared, .index_base = options.first_index, .optional_labels = labels == nullptr});
-  LibsvmFeatures to{.features = 0, .first_index = options.first_index};
+  data::LibsvmReader reader(path,
+                            {.cols = declared, .index_base = spec.first_index, .optional_labels = labels == nullptr});
+  LibsvmFeatures to{.features = 0, .first_index = spec.first_index};
   std::size_t most = 0;
   double stored = 0;
   double rows = 0;
@@ -156,8 +164,9 @@ LibsvmFeatures LibsvmFeatures::load(ByteSource& in) {
 }
 
 std::unique_ptr<EncodedFile> open_libsvm(const std::filesystem::path& path, const LibsvmFeatures& features,
-                                         const FixedPointSpec& encoding, const LabelRule& rule, Labels labels) {
-  return std::make_unique<LibsvmFile>(path, features, encoding, rule, labels);
+                                         const FixedPointSpec& encoding, const LabelRule& rule, Labels labels,
+                                         DigestOfPieces& digest) {
+  return std::make_unique<LibsvmFile>(path, features, encoding, rule, labels, digest);
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare

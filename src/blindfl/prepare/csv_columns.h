@@ -6,12 +6,12 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/job/job.h"
 #include "blindfl/base/bytes.h"
 #include "blindfl/data/frame.h"
+#include "blindfl/prepare/spec.h"
 #include "blindfl/tensor/category_field.h"
 
-namespace blindfl::app {
+namespace blindfl::prepare {
 
 /// A column of CSV files that is a feature: how its cells are read, and where they go.
 struct CsvColumn {
@@ -24,18 +24,18 @@ struct CsvColumn {
   Pooling pooling = Pooling::kSum;
 
   [[nodiscard]] bool is_numeric() const { return kind == data::ColumnKind::kNumeric; }
-  [[nodiscard]] static CsvColumn of(const job::Column& column);
+  [[nodiscard]] static CsvColumn of(const ColumnSpec& column);
 
   void save(ByteSink& out) const;
   /// Throws DataError if `in` is not what `save()` wrote.
   [[nodiscard]] static CsvColumn load(ByteSource& in);
 };
 
-/// The columns of a training file that are features, in its order, each with the options that the job has for it and
-/// its kind. `names` are those of the file's columns.
-/// Throws DataError if the job lists a column that is not there; ConfigError, which names the column and what to write,
-/// if one does not suit the model, its options make no sense, or the job does not list it and has no `default_kind`.
-[[nodiscard]] std::vector<job::Column> feature_columns(const job::Job& job, const std::filesystem::path& path,
-                                                       std::span<const std::string> names);
+/// The columns of a training file that are features, in its order, each as `spec` has it and with its kind. `names` are
+/// those of the file's columns.
+/// Throws DataError if `spec` lists a column that is not there; ConfigError, which names the column and what to write,
+/// if one does not suit the model, its options make no sense, or it is not listed and there is no `default_kind`.
+[[nodiscard]] std::vector<ColumnSpec> feature_columns(const CsvSpec& spec, const std::filesystem::path& path,
+                                                      std::span<const std::string> names);
 
-}  // namespace blindfl::app
+}  // namespace blindfl::prepare
