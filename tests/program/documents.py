@@ -71,6 +71,12 @@ class Architecture(unittest.TestCase):
                  if re.search(r"dynamic_cast<[^>]*(Paillier|Lattice)", path.read_text())]
         self.assertEqual([path for path in casts if path.split("/")[0] not in ("he", "protocol")], [])
 
+    def test_the_map_of_paillier_names_every_file(self):
+        folder = SOURCE / "he" / "paillier"
+        named = {name.removesuffix(".h") for name in names_in((folder / "README.md").read_text())}
+        files = {path.stem for path in folder.iterdir() if path.suffix in (".h", ".cpp")}
+        self.assertEqual(files - named, set())
+
     def test_no_torch_below_work(self):
         self.assertIn("No torch, so that it starts at once", self.page)  # program.start looks at the program itself
 
