@@ -64,7 +64,7 @@ TEST(SecurityWords, HaveTheFiguresOfWholeRunsAndOfKeys) {
   EXPECT_THAT(page, HasSubstr("112 bits (2048-bit keys, the default; NIST: until 2030)"));
 }
 
-TEST(WireFormatWords, ListTheSettingsOfALayerAsTheyAreSent) {
+TEST(FormatsWords, ListTheSettingsOfALayerAsTheyAreSent) {
   const std::string page = words_of(std::filesystem::path(BLINDFL_DOCS) / "formats.md");
   for (const char* name : {"nonzeros_a, nonzeros_b", "update (`exchanged` or `encrypted`", "run.passes, run.layers"}) {
     EXPECT_THAT(page, HasSubstr(name));
