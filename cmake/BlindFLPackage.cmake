@@ -1,8 +1,10 @@
 # Debian packages, by `make package`: `blindfl`, the program with its documents, and `libblindfl-dev`, what
 # find_package(BlindFL) needs.
 file(GLOB documents CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/*.md)
+file(GLOB appendices CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/docs/appendix/*.md)
 install(FILES README.md SECURITY.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/blindfl COMPONENT program)
 install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/blindfl/docs COMPONENT program)
+install(FILES ${appendices} DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/blindfl/docs/appendix COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/blindfl RENAME copyright COMPONENT program)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATAROOTDIR}/doc/libblindfl-dev RENAME copyright COMPONENT development)
 

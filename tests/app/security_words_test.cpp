@@ -42,7 +42,7 @@ TEST(SecurityWords, OnClearingNameWhatIsNotCleared) {
 }
 
 TEST(SecurityWords, OnSizesOfAPeerSayWhatBoundsThem) {
-  const std::string page = words_of(std::filesystem::path(BLINDFL_DOCS) / "wire_format.md");
+  const std::string page = words_of(std::filesystem::path(BLINDFL_DOCS) / "formats.md");
   EXPECT_THAT(page, HasSubstr("Nothing is allocated because of the size in a frame's header."));
   EXPECT_THAT(page, HasSubstr("by the receiver's own `private.limits`"));
   EXPECT_THAT(page, Not(HasSubstr("because of a size that a peer sent")));
@@ -64,8 +64,8 @@ TEST(SecurityWords, HaveTheFiguresOfWholeRunsAndOfKeys) {
   EXPECT_THAT(page, HasSubstr("112 bits (2048-bit keys, the default; NIST: until 2030)"));
 }
 
-TEST(WireFormatWords, ListTheSettingsOfALayerAsTheyAreSent) {
-  const std::string page = words_of(std::filesystem::path(BLINDFL_DOCS) / "wire_format.md");
+TEST(FormatsWords, ListTheSettingsOfALayerAsTheyAreSent) {
+  const std::string page = words_of(std::filesystem::path(BLINDFL_DOCS) / "formats.md");
   for (const char* name : {"nonzeros_a, nonzeros_b", "update (`exchanged` or `encrypted`", "run.passes, run.layers"}) {
     EXPECT_THAT(page, HasSubstr(name));
   }

@@ -34,7 +34,7 @@ struct ProductSpec {
 };
 
 /// Seconds that the steps of a product take on one core, as its scheme expects. From constants and not from the machine
-/// at hand, so that both parties expect the same; docs/planner.md says how far they are off.
+/// at hand, so that both parties expect the same; docs/appendix/planner.md says how far they are off.
 struct ProductTimes {
   double encrypt = 0;   ///< the key's owner
   double load = 0;      ///< the multiplier

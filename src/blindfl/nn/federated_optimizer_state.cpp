@@ -8,7 +8,7 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/tensor_bytes.h"
 
-// Saving and loading of FederatedOptimizer. docs/wire_format.md, "Saved state", has the bytes.
+// Saving and loading of FederatedOptimizer. docs/formats.md, "Saved state", has the bytes.
 
 namespace blindfl::nn {
 

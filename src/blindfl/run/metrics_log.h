@@ -16,7 +16,7 @@
 //
 //   {"step":120,"epoch":2,"seconds":34.5,"set":"train","values":{"loss":0.4375,"rows_per_second":5120}}
 //
-// Steps are counted over all epochs, seconds since the start. A value that is not finite is null. docs/run_folder.md.
+// Steps are counted over all epochs, seconds since the start. A value that is not finite is null. docs/formats.md.
 
 namespace blindfl::run {
 

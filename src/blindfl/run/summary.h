@@ -11,7 +11,7 @@
 #include "blindfl/run/confusion.h"
 #include "blindfl/run/measure.h"
 
-// `summary.json`: what a run was and how it ended, for programs. docs/run_folder.md has its members.
+// `summary.json`: what a run was and how it ended, for programs. docs/formats.md has its members.
 
 namespace blindfl::run {
 

@@ -206,7 +206,8 @@ SourceWidths source_widths(const job::Model& model) {
 
 job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_file) {
   // On tables of 300 to 1,000 rows and on FATE's breast cancer, a linear model is as good after 1000 steps of these
-  // rates as a plain one that has converged: docs/benchmarks.md. Where 10 epochs are more than that, they are enough.
+  // rates as a plain one that has converged: docs/appendix/benchmarks.md. Where 10 epochs are more than that,
+  // they are enough.
   constexpr std::size_t kFewestSteps = 1000;
   constexpr double kTestShare = 0.1;
   job::Shared settled = shared;

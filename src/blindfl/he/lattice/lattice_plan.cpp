@@ -6,7 +6,8 @@ namespace blindfl::he::lattice {
 
 namespace {
 
-// Seconds on one core with IFMA at the shipped parameters, from bench_plan; docs/planner.md has how far they carry.
+// Seconds on one core with IFMA at the shipped parameters, from bench_plan; docs/appendix/planner.md has how far
+// they carry.
 constexpr double kEncryptTile = 150e-6;
 constexpr double kLoadTile = 80e-6;
 constexpr double kReplyTile = 330e-6;

@@ -10,7 +10,7 @@
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/settings.h"
 
-// What saved state of layers and optimizers has in common. docs/wire_format.md, "Saved state", has the bytes.
+// What saved state of layers and optimizers has in common. docs/formats.md, "Saved state", has the bytes.
 
 namespace blindfl::protocol {
 

@@ -7,7 +7,7 @@
 #include "blindfl/protocol/layers/encrypted_update_params.h"
 
 // What messages and computing cost before there is a layer: bytes exactly, from the plans that messages follow; seconds
-// as the schemes expect them, on one core. docs/planner.md has the model and how far it is off.
+// as the schemes expect them, on one core. docs/appendix/planner.md has the model and how far it is off.
 
 namespace blindfl::protocol {
 

@@ -7,7 +7,7 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/he/scheme.h"
 
-// A party's own secret keys, as `Session::save_keys` writes them. docs/wire_format.md, "Saved state", has the bytes.
+// A party's own secret keys, as `Session::save_keys` writes them. docs/formats.md, "Saved state", has the bytes.
 
 namespace blindfl::protocol {
 
