@@ -69,7 +69,8 @@ std::optional<std::vector<double>> open_output(std::span<const SessionShare> rou
     require<InvalidArgument>(rounded.size() == 1, "A opens outputs to one peer, not to ", rounded.size());
     const Stopwatch::Lap lap(first.session->protocol_time());
     first.session->settle();
-    first.session->channel().send(message_of(first), std::as_bytes(std::span(low_half(first.output.share))));
+    const SecretVector<std::uint64_t> low = low_half(first.output.share);
+    first.session->channel().send(message_of(first), std::as_bytes(std::span(low)));
     return std::nullopt;
   }
   SecretVector<std::uint64_t> sum(first.output.share.values().size());
