@@ -6,7 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
-#include "blindfl/net/ledger_lines.h"
+#include "blindfl/net/ledger/ledger_lines.h"
 #include "blindfl/run/json.h"
 
 namespace blindfl::run {

@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/protocol/session/steps.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::protocol {
@@ -37,7 +38,7 @@ std::optional<std::vector<double>> open_output(Session& session, std::uint32_t l
   session.settle();
   const auto mine = rounded.share.values();
   SecretVector<std::uint64_t> low(mine.size());
-  const net::Message message{net::Step::kOutputShare, layer, low.size() * sizeof(std::uint64_t), rounded.share.rows(),
+  const net::Message message{steps::kOutputShare, layer, low.size() * sizeof(std::uint64_t), rounded.share.rows(),
                              rounded.share.cols()};
   // Z itself is small, so the low half of a share is enough, and the high half need not travel.
   if (session.party() == Party::kA) {

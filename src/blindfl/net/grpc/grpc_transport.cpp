@@ -1,4 +1,4 @@
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 
 #include <exception>
 
@@ -12,44 +12,43 @@ constexpr std::chrono::seconds kLinger{5};
 
 }  // namespace
 
-GrpcChannel::GrpcChannel(const GrpcOptions& options) : link_(std::make_unique<Link>(options)) {}
+GrpcTransport::GrpcTransport(const GrpcOptions& options) : link_(std::make_unique<Link>(options)) {}
 
-GrpcChannel::~GrpcChannel() {
+GrpcTransport::~GrpcTransport() {
   link_->stream().close({ByeReason::kDone, {}});
   link_->stream().linger(kLinger);
 }
 
-void GrpcChannel::write_raw(ByteView bytes) {
+void GrpcTransport::write(ByteView bytes) {
   link_->stream().write(bytes);
 }
-void GrpcChannel::read_raw(std::span<std::byte> out) {
+void GrpcTransport::read(std::span<std::byte> out) {
   link_->stream().read(out);
 }
-bool GrpcChannel::has_arrived() const {
+bool GrpcTransport::has_arrived() const {
   return link_->stream().has_arrived();
 }
-std::uint64_t GrpcChannel::send_capacity() const {
+std::uint64_t GrpcTransport::send_capacity() const {
   return link_->stream().window();
 }
 
-void GrpcChannel::wait_for_peer() {
+void GrpcTransport::wait_for_peer() {
   link_->stream().wait_for_connection();
 }
-int GrpcChannel::port() const {
+int GrpcTransport::port() const {
   return link_->port();
 }
 
-void GrpcChannel::interrupt() {
+void GrpcTransport::interrupt() {
   link_->stream().close({ByeReason::kInterrupted, {}});
-  close();
 }
 
-std::uint64_t GrpcChannel::reconnects() const {
+std::uint64_t GrpcTransport::reconnects() const {
   const std::uint64_t connections = link_->stream().connections();
   return connections == 0 ? 0 : connections - 1;
 }
 
-void GrpcChannel::do_close() {
+void GrpcTransport::close() {
   const bool failing = std::current_exception() != nullptr || std::uncaught_exceptions() > 0;
   link_->stream().close({failing ? ByeReason::kError : ByeReason::kDone, {}});
 }

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger.h"
+#include "blindfl/net/ledger/ledger.h"
 
 #include <fcntl.h>
 #include <unistd.h>

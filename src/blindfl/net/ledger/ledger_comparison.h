@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_file.h"
 
 namespace blindfl::net {
 

@@ -7,7 +7,8 @@
 #include <utility>
 
 #include "blindfl/base/crc32c.h"
-#include "blindfl/net/channel.h"
+#include "blindfl/net/frame.h"
+#include "blindfl/net/transport.h"
 
 namespace blindfl::testing {
 
@@ -17,25 +18,24 @@ struct Forgery {
   std::function<void(net::Message&, Bytes&)> change;
 };
 
-/// Wraps a channel and forges one of the messages that are sent over it, as a dishonest peer would: whole frames, with
+/// Forges one of the messages that are sent over another transport, as a dishonest peer would: whole frames, with
 /// checksums that are right.
-class ForgingChannel final : public net::Channel {
+class ForgingTransport final : public net::Transport {
  public:
-  ForgingChannel(std::unique_ptr<net::Channel> inner, Forgery forgery)
+  ForgingTransport(std::shared_ptr<net::Transport> inner, Forgery forgery)
       : inner_(std::move(inner)), forgery_(std::move(forgery)) {}
 
-  void write_raw(ByteView bytes) override {
+  void write(ByteView bytes) override {
     pending_.insert(pending_.end(), bytes.begin(), bytes.end());
     while (send_frame()) {
     }
   }
-  void read_raw(std::span<std::byte> out) override { inner_->read_raw(out); }
+  void read(std::span<std::byte> out) override { inner_->read(out); }
   [[nodiscard]] bool has_arrived() const override { return inner_->has_arrived(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return inner_->send_capacity(); }
+  void close() override { inner_->close(); }
 
  private:
-  void do_close() override { inner_->close(); }
-
   /// Passes on the first of the frames that wait, if all of it is there.
   bool send_frame() {
     if (pending_.size() < net::kFrameHeaderBytes) return false;
@@ -49,17 +49,17 @@ class ForgingChannel final : public net::Channel {
       header.message.size = payload.size();
       const net::FrameHeaderBytes head = net::encode_header(header);
       const std::uint32_t checksum = crc32c(payload, net::header_checksum(head));
-      inner_->write_raw(head);
-      inner_->write_raw(payload);
-      inner_->write_raw(std::as_bytes(std::span(&checksum, 1)));
+      inner_->write(head);
+      inner_->write(payload);
+      inner_->write(std::as_bytes(std::span(&checksum, 1)));
     } else {
-      inner_->write_raw(ByteView(pending_).first(bytes));
+      inner_->write(ByteView(pending_).first(bytes));
     }
     pending_.erase(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(bytes));
     return true;
   }
 
-  std::unique_ptr<net::Channel> inner_;
+  std::shared_ptr<net::Transport> inner_;
   Forgery forgery_;
   Bytes pending_;
 };

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_file.h"
 
 #include <algorithm>
 #include <array>
@@ -51,7 +51,9 @@ std::string quoted(std::string_view text) {
 /// and compared: there is one way to write a ledger, and one place that knows it.
 class Reader {
  public:
-  Reader(std::istream& in, const std::string& name) : in_(in) { ledger_.name = name; }
+  Reader(std::istream& in, const std::string& name, const StepTable& steps) : in_(in), steps_(steps) {
+    ledger_.name = name;
+  }
 
   [[nodiscard]] LedgerFile read();
 
@@ -69,6 +71,7 @@ class Reader {
   }
 
   std::istream& in_;
+  const StepTable& steps_;
   std::array<char, kMaxLedgerLineBytes> buffer_{};
   std::string_view line_;
   std::size_t line_number_ = 0;
@@ -133,13 +136,13 @@ void Reader::read_head() {
 }
 
 LedgerEntry Reader::entry_of(const std::vector<std::string_view>& fields) const {
-  const StepInfo* const step = find_step(fields[2]);
+  const StepInfo* const step = steps_.find(fields[2]);
   check(step != nullptr, "there is no step ", quoted(fields[2]), "; read the ledger with the version that wrote it");
   const auto layer = number<std::uint32_t>(fields[3]);
   const auto bytes = number<std::uint64_t>(fields[5]);
   const auto checksum = number<std::uint32_t>(fields[8], 16);
   check(layer && bytes && checksum, "layer, bytes or checksum is not a number");
-  Message message{step->step, *layer, *bytes};
+  Message message{*step, *layer, *bytes};
   if (fields[4] != "-") {
     const std::size_t x = fields[4].find('x');
     const auto rows = number<std::uint64_t>(fields[4].substr(0, x));
@@ -191,7 +194,7 @@ void Reader::check_line(std::string_view made_again) const {
 
 }  // namespace
 
-LedgerFile read_ledger(const std::filesystem::path& path) {
+LedgerFile read_ledger(const std::filesystem::path& path, const StepTable& steps) {
   const std::string name = path.string();
   std::error_code unreadable;
   const auto type = std::filesystem::status(path, unreadable).type();
@@ -202,11 +205,11 @@ LedgerFile read_ledger(const std::filesystem::path& path) {
                      ": is not a regular file; name a ledger that a party wrote");
   std::ifstream file(path, std::ios::binary);
   require<DataError>(file.is_open(), name, ": cannot be opened; check who may read it");
-  return read_ledger(file, name);
+  return read_ledger(file, name, steps);
 }
 
-LedgerFile read_ledger(std::istream& in, const std::string& name) {
-  return Reader(in, name).read();
+LedgerFile read_ledger(std::istream& in, const std::string& name, const StepTable& steps) {
+  return Reader(in, name, steps).read();
 }
 
 std::vector<StepTotals> audit(const LedgerFile& ledger) {

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_lines.h"
+#include "blindfl/net/ledger/ledger_lines.h"
 
 #include <charconv>
 #include <iomanip>

@@ -7,7 +7,7 @@
 #include <span>
 #include <utility>
 
-#include "blindfl/net/channel.h"
+#include "blindfl/net/transport.h"
 
 namespace blindfl::testing {
 
@@ -19,16 +19,13 @@ struct Tampering {
   std::optional<std::uint64_t> cut_after = std::nullopt;
 };
 
-/// Wraps a channel and spoils what is sent over it.
-class TamperingChannel final : public net::Channel {
+/// Spoils what is sent over another transport.
+class TamperingTransport final : public net::Transport {
  public:
-  /// `inner` must outlive this.
-  explicit TamperingChannel(net::Channel& inner, const Tampering& tampering = {})
-      : inner_(inner), tampering_(tampering) {}
-  TamperingChannel(std::unique_ptr<net::Channel> inner, const Tampering& tampering)
-      : owned_(std::move(inner)), inner_(*owned_), tampering_(tampering) {}
+  explicit TamperingTransport(std::shared_ptr<net::Transport> inner, const Tampering& tampering = {})
+      : inner_(std::move(inner)), tampering_(tampering) {}
 
-  void write_raw(ByteView bytes) override {
+  void write(ByteView bytes) override {
     Bytes spoilt(bytes.begin(), bytes.end());
     if (tampering_.flip_bit && *tampering_.flip_bit / 8 >= sent_.size() &&
         *tampering_.flip_bit / 8 < sent_.size() + spoilt.size()) {
@@ -39,21 +36,19 @@ class TamperingChannel final : public net::Channel {
           spoilt.size(), *tampering_.cut_after - std::min<std::uint64_t>(sent_.size(), *tampering_.cut_after)));
     }
     sent_.insert(sent_.end(), bytes.begin(), bytes.end());
-    if (!spoilt.empty()) inner_.write_raw(spoilt);
-    if (tampering_.cut_after && sent_.size() >= *tampering_.cut_after) inner_.close();
+    if (!spoilt.empty()) inner_->write(spoilt);
+    if (tampering_.cut_after && sent_.size() >= *tampering_.cut_after) inner_->close();
   }
-  void read_raw(std::span<std::byte> out) override { inner_.read_raw(out); }
-  [[nodiscard]] bool has_arrived() const override { return inner_.has_arrived(); }
-  [[nodiscard]] std::uint64_t send_capacity() const override { return inner_.send_capacity(); }
+  void read(std::span<std::byte> out) override { inner_->read(out); }
+  [[nodiscard]] bool has_arrived() const override { return inner_->has_arrived(); }
+  [[nodiscard]] std::uint64_t send_capacity() const override { return inner_->send_capacity(); }
+  void close() override { inner_->close(); }
 
   /// What was sent, before it was spoilt.
   [[nodiscard]] const Bytes& sent_bytes() const { return sent_; }
 
  private:
-  void do_close() override { inner_.close(); }
-
-  std::unique_ptr<net::Channel> owned_;
-  net::Channel& inner_;
+  std::shared_ptr<net::Transport> inner_;
   Tampering tampering_;
   Bytes sent_;
 };

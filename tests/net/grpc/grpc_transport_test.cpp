@@ -1,4 +1,4 @@
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -11,6 +11,7 @@
 #include "blindfl/net/grpc/link_words.h"
 #include "testing/fault_proxy.h"
 #include "testing/links.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
@@ -19,13 +20,14 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 using ::testing::AnyOf;
+using testing::GrpcEnd;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::tls_options;
 using Role = GrpcOptions::Role;
 using Clock = std::chrono::steady_clock;
 
-const Message kMessage{Step::kForwardOperand, 3, 5};
+const Message kMessage{protocol::steps::kForwardOperand, 3, 5};
 const Bytes kPayload(5, std::byte{42});
 
 Bytes pattern(std::size_t size, unsigned seed) {
@@ -84,11 +86,11 @@ void exchange(Channel& channel, std::size_t count, std::uint64_t seed, std::size
   auto sending = std::async(std::launch::async, [&] {
     for (std::size_t i = 0; i < count; ++i) {
       const Bytes bytes = pattern(size_of(i), static_cast<unsigned>(i));
-      channel.send({Step::kForwardOperand, static_cast<std::uint32_t>(i), bytes.size()}, bytes);
+      channel.send({protocol::steps::kForwardOperand, static_cast<std::uint32_t>(i), bytes.size()}, bytes);
     }
   });
   for (std::size_t i = 0; i < count; ++i) {
-    const Message expected{Step::kForwardOperand, static_cast<std::uint32_t>(i), size_of(i)};
+    const Message expected{protocol::steps::kForwardOperand, static_cast<std::uint32_t>(i), size_of(i)};
     ASSERT_EQ(channel.receive(expected), pattern(expected.size, static_cast<unsigned>(i))) << "message " << i;
   }
   sending.get();
@@ -100,16 +102,16 @@ void exchange_both(Channel& a, Channel& b, std::size_t count, std::size_t larges
   other.get();
 }
 
-TEST(GrpcChannel, CarriesMessagesOverMutualTls) {
+TEST(GrpcTransport, CarriesMessagesOverMutualTls) {
   const auto [a, b] = testing::make_tls_channels();
   expect_works(*a, *b);
   EXPECT_EQ(a->reconnects(), 0U);
   exchange_both(*a, *b, 200, 100000);
 }
 
-TEST(GrpcChannel, CarriesMessagesLargerThanItsWindow) {
+TEST(GrpcTransport, CarriesMessagesLargerThanItsWindow) {
   const auto [a, b] = testing::make_tls_channels();
-  const Message large{Step::kForwardOperand, 0, 50'000'000};
+  const Message large{protocol::steps::kForwardOperand, 0, 50'000'000};
   ASSERT_GT(large.size, a->send_capacity());
   auto sent = std::async(std::launch::async, [&large, &first = *a] { first.send(large, pattern(large.size, 1)); });
   auto back = std::async(std::launch::async, [&large, &second = *b] { second.send(large, pattern(large.size, 2)); });
@@ -118,21 +120,21 @@ TEST(GrpcChannel, CarriesMessagesLargerThanItsWindow) {
   EXPECT_EQ(received.get(), pattern(large.size, 2));
 }
 
-TEST(GrpcChannel, MayBeDialledBeforeAnyoneListens) {
+TEST(GrpcTransport, MayBeDialledBeforeAnyoneListens) {
   // A port that is free now.
-  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
-  GrpcChannel dialer(tls_options(Role::kDial, at(port)));
+  const int port = GrpcEnd(tls_options(Role::kListen, "127.0.0.1:0")).port();
+  GrpcEnd dialer(tls_options(Role::kDial, at(port)));
   dialer.send(kMessage, kPayload);  // waits in the window
   std::this_thread::sleep_for(milliseconds(300));
-  GrpcChannel listener(tls_options(Role::kListen, at(port)));
+  GrpcEnd listener(tls_options(Role::kListen, at(port)));
   EXPECT_EQ(listener.receive(kMessage), kPayload);
 }
 
-TEST(GrpcChannel, SaysThatNobodyListens) {
-  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+TEST(GrpcTransport, SaysThatNobodyListens) {
+  const int port = GrpcEnd(tls_options(Role::kListen, "127.0.0.1:0")).port();
   GrpcOptions options = tls_options(Role::kDial, at(port));
   options.patience = milliseconds(700);
-  GrpcChannel dialer(options);
+  GrpcEnd dialer(options);
   const auto begin = Clock::now();
   const std::string why = message_of<TransportError>([&] { dialer.wait_for_peer(); });
   EXPECT_THAT(why, HasSubstr("nobody listens there: is the peer running, and is the port right?"));
@@ -141,14 +143,14 @@ TEST(GrpcChannel, SaysThatNobodyListens) {
   EXPECT_THROW((void)dialer.receive(kMessage), TransportError);
 }
 
-TEST(GrpcChannel, SaysAtOnceAndAgainThatNobodyListens) {
-  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+TEST(GrpcTransport, SaysAtOnceAndAgainThatNobodyListens) {
+  const int port = GrpcEnd(tls_options(Role::kListen, "127.0.0.1:0")).port();
   GrpcOptions options = tls_options(Role::kDial, at(port));
   options.patience = milliseconds(2500);
   options.notice_every = milliseconds(700);
   Notices notices;
   options.on_notice = notices.hear();
-  GrpcChannel dialer(options);
+  GrpcEnd dialer(options);
   EXPECT_THROW(dialer.wait_for_peer(), TransportError);
   const std::vector<std::string> all = notices.all();
   ASSERT_GE(all.size(), 3U) << "at once, and every 0.7 s of 2.5";
@@ -160,7 +162,7 @@ TEST(GrpcChannel, SaysAtOnceAndAgainThatNobodyListens) {
   EXPECT_THAT(notices.details(), HasSubstr("gRPC status 14")) << "for whoever debugs";
 }
 
-TEST(GrpcChannel, SaysAtOnceThatThereIsNoSuchHost) {
+TEST(GrpcTransport, SaysAtOnceThatThereIsNoSuchHost) {
   GrpcOptions options = tls_options(Role::kDial, "no-such-host.invalid:7443");
   options.patience = seconds(8);
   Notices notices;
@@ -168,7 +170,7 @@ TEST(GrpcChannel, SaysAtOnceThatThereIsNoSuchHost) {
     hear(notice);
     throw TransportError("heard");
   };
-  GrpcChannel dialer(options);
+  GrpcEnd dialer(options);
   const auto begin = Clock::now();
   EXPECT_EQ(message_of<TransportError>([&] { dialer.wait_for_peer(); }), "heard");
   EXPECT_LT(Clock::now() - begin, seconds(7));
@@ -177,18 +179,18 @@ TEST(GrpcChannel, SaysAtOnceThatThereIsNoSuchHost) {
   expect_our_words(notices.all()[0]);
 }
 
-TEST(GrpcChannel, SaysThatTheLinkIsThereOnlyToWhoWasToldThatItWasNot) {
-  const int port = GrpcChannel(tls_options(Role::kListen, "127.0.0.1:0")).port();
+TEST(GrpcTransport, SaysThatTheLinkIsThereOnlyToWhoWasToldThatItWasNot) {
+  const int port = GrpcEnd(tls_options(Role::kListen, "127.0.0.1:0")).port();
   GrpcOptions options = tls_options(Role::kDial, at(port));
   Notices notices;
   options.on_notice = notices.hear();
-  GrpcChannel dialer(options);
+  GrpcEnd dialer(options);
   auto received = std::async(std::launch::async, [&] { return dialer.receive(kMessage); });
   std::this_thread::sleep_for(milliseconds(500));
   GrpcOptions listening = tls_options(Role::kListen, at(port));
   Notices of_listener;
   listening.on_notice = of_listener.hear();
-  GrpcChannel listener(listening);
+  GrpcEnd listener(listening);
   listener.wait_for_peer();
   std::this_thread::sleep_for(milliseconds(300));
   listener.send(kMessage, kPayload);
@@ -216,35 +218,35 @@ TEST(LinkWords, AreOursWhateverGrpcSays) {
   EXPECT_EQ(link_words("Socket closed", true), "the connection broke");
 }
 
-TEST(GrpcChannel, SaysThatNobodyCalled) {
+TEST(GrpcTransport, SaysThatNobodyCalled) {
   GrpcOptions options = tls_options(Role::kListen, "127.0.0.1:0");
   options.patience = milliseconds(500);
-  GrpcChannel listener(options);
+  GrpcEnd listener(options);
   EXPECT_THAT(message_of<TransportError>([&] { listener.wait_for_peer(); }), HasSubstr("nobody called"));
 }
 
-TEST(GrpcChannel, SaysThatThePortIsTaken) {
-  const GrpcChannel first(tls_options(Role::kListen, "127.0.0.1:0"));
-  EXPECT_THAT(message_of<TransportError>([&] { GrpcChannel(tls_options(Role::kListen, at(first.port()))); }),
+TEST(GrpcTransport, SaysThatThePortIsTaken) {
+  const GrpcEnd first(tls_options(Role::kListen, "127.0.0.1:0"));
+  EXPECT_THAT(message_of<TransportError>([&] { GrpcEnd(tls_options(Role::kListen, at(first.port()))); }),
               HasSubstr("is the port taken"));
 }
 
-TEST(GrpcChannel, RefusesAListenerWithAnotherCertificateAtOnceAndSaysSo) {
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+TEST(GrpcTransport, RefusesAListenerWithAnotherCertificateAtOnceAndSaysSo) {
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
   options.tls->peer_certificate = generate_identity("other", 30).certificate;
-  GrpcChannel dialer(options);
+  GrpcEnd dialer(options);
   const auto begin = Clock::now();
   EXPECT_THAT(message_of<TransportError>([&] { dialer.wait_for_peer(); }), HasSubstr("is not the expected one"));
   EXPECT_LT(Clock::now() - begin, seconds(5)) << "waiting would not help";
 }
 
-TEST(GrpcChannel, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
+TEST(GrpcTransport, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
   GrpcOptions listening = tls_options(Role::kListen, "127.0.0.1:0");
   listening.patience = seconds(4);
   Notices notices;
   listening.on_notice = notices.hear();
-  GrpcChannel listener(listening);
+  GrpcEnd listener(listening);
   auto waiting =
       std::async(std::launch::async, [&] { return message_of<TransportError>([&] { listener.wait_for_peer(); }); });
   GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
@@ -252,7 +254,7 @@ TEST(GrpcChannel, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
   {
     GrpcOptions other = options;
     other.tls->peer_certificate = generate_identity("other", 30).certificate;
-    EXPECT_THROW(GrpcChannel(other).wait_for_peer(), TransportError);
+    EXPECT_THROW(GrpcEnd(other).wait_for_peer(), TransportError);
     std::this_thread::sleep_for(milliseconds(1900));
     ASSERT_EQ(notices.all().size(), 1U);
     EXPECT_THAT(notices.all()[0], HasSubstr("hung up before its first word: does it have this party's certificate, "
@@ -261,7 +263,7 @@ TEST(GrpcChannel, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
   }
   options.tls->identity = generate_identity("stranger", 30);
   options.patience = milliseconds(500);
-  EXPECT_THROW(GrpcChannel(options).wait_for_peer(), TransportError);
+  EXPECT_THROW(GrpcEnd(options).wait_for_peer(), TransportError);
   EXPECT_THAT(waiting.get(), HasSubstr("is not the expected one"));
   ASSERT_EQ(notices.all().size(), 2U) << "again only while it goes on";
   EXPECT_THAT(notices.all()[1],
@@ -269,11 +271,11 @@ TEST(GrpcChannel, ListenersSayWhoseCertificateTheyRefuseAndThatTheirsMayBe) {
                                HasSubstr(fingerprint(options.tls->identity.certificate)), HasSubstr(expected)));
 }
 
-TEST(GrpcChannel, EndsWithAPeerThatIsThereAndSaysNothing) {
+TEST(GrpcTransport, EndsWithAPeerThatIsThereAndSaysNothing) {
   GrpcOptions listening = tls_options(Role::kListen, "127.0.0.1:0");
   listening.silence = milliseconds(800);
-  GrpcChannel listener(listening);
-  GrpcChannel dialer(tls_options(Role::kDial, at(listener.port())));
+  GrpcEnd listener(listening);
+  GrpcEnd dialer(tls_options(Role::kDial, at(listener.port())));
   dialer.send(kMessage, kPayload);
   EXPECT_EQ(listener.receive(kMessage), kPayload);
   std::this_thread::sleep_for(milliseconds(1200));  // nobody waits: that is no silence
@@ -286,43 +288,43 @@ TEST(GrpcChannel, EndsWithAPeerThatIsThereAndSaysNothing) {
   EXPECT_LT(Clock::now() - begin, seconds(5));
 }
 
-TEST(GrpcChannel, RefusesAStrangerAndStillServesItsPeer) {
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+TEST(GrpcTransport, RefusesAStrangerAndStillServesItsPeer) {
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
   options.tls->identity = generate_identity("stranger", 30);
   options.patience = milliseconds(1000);
   {
-    GrpcChannel stranger(options);
+    GrpcEnd stranger(options);
     EXPECT_THAT(message_of<TransportError>([&] { stranger.wait_for_peer(); }),
                 HasSubstr("does the peer have this party's certificate"));
   }
-  GrpcChannel dialer(tls_options(Role::kDial, at(listener.port())));
+  GrpcEnd dialer(tls_options(Role::kDial, at(listener.port())));
   expect_works(listener, dialer);
 }
 
-TEST(GrpcChannel, RefusesItsOwnCertificateAsThePeers) {
+TEST(GrpcTransport, RefusesItsOwnCertificateAsThePeers) {
   GrpcOptions options = tls_options(Role::kListen, "127.0.0.1:0");
   options.tls->peer_certificate = options.tls->identity.certificate;
-  EXPECT_THROW(GrpcChannel{options}, ConfigError);
+  EXPECT_THROW(GrpcEnd{options}, ConfigError);
 }
 
-TEST(GrpcChannel, WorksInTheClearOnlyIfBothSaySo) {
+TEST(GrpcTransport, WorksInTheClearOnlyIfBothSaySo) {
   GrpcOptions open = tls_options(Role::kListen, "127.0.0.1:0");
   open.tls.reset();
-  GrpcChannel listener(open);
+  GrpcEnd listener(open);
   {
     GrpcOptions options = tls_options(Role::kDial, at(listener.port()));
     options.patience = milliseconds(700);
-    GrpcChannel careful(options);
+    GrpcEnd careful(options);
     EXPECT_THROW(careful.wait_for_peer(), TransportError);
   }
   open.role = Role::kDial;
   open.address = at(listener.port());
-  GrpcChannel dialer(open);
+  GrpcEnd dialer(open);
   expect_works(listener, dialer);
 }
 
-TEST(GrpcChannel, TellsThePeerWhyItEnds) {
+TEST(GrpcTransport, TellsThePeerWhyItEnds) {
   const auto [a, b] = testing::make_tls_channels();
   a->interrupt();
   EXPECT_THAT(message_of<TransportError>([&, &peer = *b] { (void)peer.receive(kMessage); }), HasSubstr("interrupted"));
@@ -335,9 +337,9 @@ TEST(GrpcChannel, TellsThePeerWhyItEnds) {
               HasSubstr("stopped after an error"));
 }
 
-TEST(GrpcChannel, DeliversWhatWasSentBeforeItIsDestroyed) {
+TEST(GrpcTransport, DeliversWhatWasSentBeforeItIsDestroyed) {
   auto [a, b] = testing::make_tls_channels();
-  const Message large{Step::kForwardOperand, 0, 10'000'000};
+  const Message large{protocol::steps::kForwardOperand, 0, 10'000'000};
   a->send(large, pattern(large.size, 4));
   auto gone = std::async(std::launch::async, [&ending = a] { ending.reset(); });
   EXPECT_EQ(b->receive(large), pattern(large.size, 4));
@@ -354,13 +356,13 @@ class FaultyLink : public ::testing::Test {
     options.patience = seconds(30);
     return options;
   }
-  GrpcChannel listener_{options(Role::kListen, "127.0.0.1:0")};
+  GrpcEnd listener_{options(Role::kListen, "127.0.0.1:0")};
   testing::FaultProxy network_{listener_.port(), 5};
 };
 
 TEST_F(FaultyLink, LosesNothingThroughHundredsOfCuts) {
   network_.cut_every(200'000);
-  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  GrpcEnd dialer(options(Role::kDial, network_.address()));
   exchange_both(listener_, dialer, 500, 120'000);
   EXPECT_GE(network_.cuts(), 100);
   EXPECT_GE(dialer.reconnects(), 100U);
@@ -369,20 +371,20 @@ TEST_F(FaultyLink, LosesNothingThroughHundredsOfCuts) {
 TEST_F(FaultyLink, SurvivesDelayAndThrottling) {
   network_.delay(milliseconds(20));
   network_.throttle(20'000'000);
-  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  GrpcEnd dialer(options(Role::kDial, network_.address()));
   exchange_both(listener_, dialer, 60, 200'000);
   EXPECT_EQ(dialer.reconnects(), 0U);
 }
 
 TEST_F(FaultyLink, NeverLetsAGarbledByteThrough) {
   network_.garble_after(300'000);
-  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  GrpcEnd dialer(options(Role::kDial, network_.address()));
   exchange_both(listener_, dialer, 100, 60'000);
   EXPECT_GE(dialer.reconnects(), 3U) << "TLS notices and ends each connection";
 }
 
 TEST_F(FaultyLink, NoticesASilentLinkAndComesBackWhenItDoes) {
-  GrpcChannel dialer(options(Role::kDial, network_.address()));
+  GrpcEnd dialer(options(Role::kDial, network_.address()));
   expect_works(listener_, dialer);
   network_.hold(true);
   dialer.send(kMessage, kPayload);
@@ -395,12 +397,12 @@ TEST_F(FaultyLink, NoticesASilentLinkAndComesBackWhenItDoes) {
 TEST_F(FaultyLink, IsAnErrorAtBothEndsWhenPatienceIsOver) {
   GrpcOptions impatient = options(Role::kListen, "127.0.0.1:0");
   impatient.patience = seconds(2);
-  GrpcChannel listener(impatient);
+  GrpcEnd listener(impatient);
   testing::FaultProxy network(listener.port());
   impatient.role = Role::kDial;
   impatient.address = network.address();
   impatient.tls = tls_options(Role::kDial, "").tls;
-  GrpcChannel dialer(impatient);
+  GrpcEnd dialer(impatient);
   expect_works(listener, dialer);
   network.refuse(true);
   network.cut();
@@ -411,7 +413,7 @@ TEST_F(FaultyLink, IsAnErrorAtBothEndsWhenPatienceIsOver) {
 }
 
 TEST_F(FaultyLink, RefusesAPeerThatWasRestarted) {
-  auto dialer = std::make_unique<GrpcChannel>(options(Role::kDial, network_.address()));
+  auto dialer = std::make_unique<GrpcEnd>(options(Role::kDial, network_.address()));
   expect_works(listener_, *dialer);
   // As if killed: the listener never hears a goodbye.
   network_.refuse(true);
@@ -419,7 +421,7 @@ TEST_F(FaultyLink, RefusesAPeerThatWasRestarted) {
   std::this_thread::sleep_for(milliseconds(200));
   network_.refuse(false);
   auto ending = std::async(std::launch::async, [&] { dialer.reset(); });
-  GrpcChannel restarted(options(Role::kDial, at(listener_.port())));
+  GrpcEnd restarted(options(Role::kDial, at(listener_.port())));
   EXPECT_THAT(message_of<TransportError>([&] { (void)listener_.receive(kMessage); }),
               AnyOf(HasSubstr("restarted"), HasSubstr("closed the link")));
   ending.get();

@@ -5,7 +5,8 @@
 #include <mutex>
 #include <string>
 
-#include "blindfl/net/ledger_lines.h"
+#include "blindfl/net/ledger/ledger_lines.h"
+#include "blindfl/net/message_log.h"
 
 // A ledger is what one party writes down of the messages that crossed its link: what each was, never what was in it.
 //
@@ -20,7 +21,7 @@
 // The head has the format's version, the party, the session's name ("-": none) and when this party started (UTC).
 //
 // A message has its number, counted from 0 in each direction; its direction; step; layer; shape of the matrix inside
-// ("-": none); bytes of payload; protection and content in the words of net/step.cpp; the checksum that ended its
+// ("-": none); bytes of payload; protection and content in the step's words; the checksum that ended its
 // frame; and a hash. The hash continues that of the message before it in the same direction:
 //
 //   SHA-256(64 digits of the hash before, then the line without its second and its last field)
@@ -35,7 +36,7 @@
 namespace blindfl::net {
 
 /// One party's ledger, being written. Any thread may write.
-class Ledger {
+class Ledger final : public MessageLog {
  public:
   /// A party that is killed loses no more than this many messages from the end of its ledger.
   static constexpr std::size_t kLinesPerFlush = 16;
@@ -46,17 +47,17 @@ class Ledger {
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
   /// Closes the ledger. Call `close` to learn of a failure; here, the missing closing line is all that tells of it.
-  ~Ledger();
+  ~Ledger() override;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
 
   /// Adds a line for a message that has been sent, or received, completely. `checksum` is what ended its frame.
   /// Throws DataError if the file cannot be written, now or before, InvalidArgument if the ledger is closed.
-  void write(Direction direction, const Message& message, std::uint32_t checksum);
+  void write(Direction direction, const Message& message, std::uint32_t checksum) override;
 
   /// Writes the closing line and waits until all is on disk. Harmless the second time.
   /// Throws DataError if that fails, or writing failed before.
-  void close();
+  void close() override;
 
  private:
   void append(const std::string& line);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/net/ledger_lines.h"
+#include "blindfl/net/ledger/ledger_lines.h"
 
 namespace blindfl::net {
 
@@ -33,16 +33,17 @@ struct LedgerFile {
   }
 };
 
-/// Reads a ledger and checks all that can be checked: the form of every line, steps and their descriptions, numbers,
-/// the chains, the totals. A file without its closing line is not an error; see `LedgerFile::closed`. Cost: memory for
-/// about 40 bytes per message. Throws DataError, naming file and line, if anything else is wrong.
-[[nodiscard]] LedgerFile read_ledger(const std::filesystem::path& path);
+/// Reads a ledger of messages of `steps` and checks all that can be checked: the form of every line, steps and their
+/// descriptions, numbers, the chains, the totals. A file without its closing line is not an error; see
+/// `LedgerFile::closed`. Cost: memory for about 40 bytes per message. Throws DataError, naming file and line, if
+/// anything else is wrong.
+[[nodiscard]] LedgerFile read_ledger(const std::filesystem::path& path, const StepTable& steps);
 /// The same from a stream, to its end; `name` is what errors call it.
-[[nodiscard]] LedgerFile read_ledger(std::istream& in, const std::string& name);
+[[nodiscard]] LedgerFile read_ledger(std::istream& in, const std::string& name, const StepTable& steps);
 
 /// What one step's messages add up to.
 struct StepTotals {
-  Step step{};
+  Step step;
   Traffic sent;
   Traffic received;
 };

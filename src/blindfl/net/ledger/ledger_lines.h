@@ -38,8 +38,8 @@ constexpr std::string_view kLedgerVersion = "1";
 constexpr std::size_t kMaxLedgerLineBytes = 512;
 constexpr std::size_t kLedgerHashDigits = 64;
 
-/// The lines of one ledger, one after the other, as net/ledger.h describes them, without line ends. Whoever writes a
-/// ledger writes these; whoever reads one makes them again from what they say, and compares.
+/// The lines of one ledger, one after the other, as net/ledger/ledger.h describes them, without line ends. Whoever
+/// writes a ledger writes these; whoever reads one makes them again from what they say, and compares.
 class LedgerLines {
  public:
   LedgerLines();
@@ -47,7 +47,7 @@ class LedgerLines {
   /// Throws InvalidArgument if a name in it is too long or has characters that do not belong in a line, or the year
   /// does not have four digits.
   [[nodiscard]] std::string head(const LedgerHead& head);
-  /// Throws InvalidArgument if there is no such step, or the bytes add up to more than can be counted.
+  /// Throws InvalidArgument if the step is a number alone, or the bytes add up to more than can be counted.
   [[nodiscard]] std::string message(Direction direction, const LedgerEntry& entry);
   [[nodiscard]] std::string closing();
 

@@ -1,4 +1,4 @@
-#include "blindfl/net/recording_channel.h"
+#include "blindfl/net/recording_transport.h"
 
 #include "blindfl/base/error.h"
 
@@ -24,19 +24,19 @@ void split_frames(ByteView stream, Direction direction, std::vector<RecordedMess
 
 }  // namespace
 
-void RecordingChannel::write_raw(ByteView bytes) {
-  inner_.write_raw(bytes);
+void RecordingTransport::write(ByteView bytes) {
+  inner_->write(bytes);
   const std::lock_guard lock(mutex_);
   sent_.insert(sent_.end(), bytes.begin(), bytes.end());
 }
 
-void RecordingChannel::read_raw(std::span<std::byte> out) {
-  inner_.read_raw(out);
+void RecordingTransport::read(std::span<std::byte> out) {
+  inner_->read(out);
   const std::lock_guard lock(mutex_);
   received_.insert(received_.end(), out.begin(), out.end());
 }
 
-std::vector<RecordedMessage> RecordingChannel::messages() const {
+std::vector<RecordedMessage> RecordingTransport::messages() const {
   const std::lock_guard lock(mutex_);
   std::vector<RecordedMessage> messages;
   split_frames(sent_, Direction::kSent, messages);

@@ -1,13 +1,15 @@
-#include "blindfl/net/recording_channel.h"
+#include "blindfl/net/recording_transport.h"
 
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 namespace {
@@ -27,8 +29,16 @@ struct Expected {
   Bytes payload;
 };
 
-void expect_messages(const RecordingChannel& channel, const std::vector<Expected>& expected) {
-  const std::vector<RecordedMessage> recorded = channel.messages();
+/// A channel whose bytes are recorded.
+struct Recorded {
+  explicit Recorded(const Channel& inner)
+      : transport(std::make_shared<RecordingTransport>(inner.transport())), channel(transport) {}
+  std::shared_ptr<RecordingTransport> transport;
+  Channel channel;
+};
+
+void expect_messages(const Recorded& recorded_at, const std::vector<Expected>& expected) {
+  const std::vector<RecordedMessage> recorded = recorded_at.transport->messages();
   ASSERT_EQ(recorded.size(), expected.size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(recorded[i].direction, expected[i].direction) << i;
@@ -37,19 +47,19 @@ void expect_messages(const RecordingChannel& channel, const std::vector<Expected
   }
 }
 
-TEST(RecordingChannel, KeepsBothDirectionsInOrder) {
+TEST(RecordingTransport, KeepsBothDirectionsInOrder) {
   const auto [a, b] = make_memory_channels();
-  RecordingChannel at_a(*a);
-  const Message first = message(Step::kPublicKey, 0, "key of A");
-  const Message answer = message(Step::kPublicKey, 0, "B's key");
-  const Message empty = message(Step::kForwardOperand, 3, "");
-  const Message last = message(Step::kForwardProduct, 3, "product");
-  at_a.send(first, as_bytes("key of A"));
+  Recorded at_a(*a);
+  const Message first = message(protocol::steps::kPublicKey, 0, "key of A");
+  const Message answer = message(protocol::steps::kPublicKey, 0, "B's key");
+  const Message empty = message(protocol::steps::kForwardOperand, 3, "");
+  const Message last = message(protocol::steps::kForwardProduct, 3, "product");
+  at_a.channel.send(first, as_bytes("key of A"));
   b->send(answer, as_bytes("B's key"));
   EXPECT_EQ(b->receive(first), bytes_of("key of A"));
-  EXPECT_EQ(at_a.receive(answer), bytes_of("B's key"));
-  at_a.send(empty, as_bytes(""));
-  at_a.send(last, as_bytes("product"));
+  EXPECT_EQ(at_a.channel.receive(answer), bytes_of("B's key"));
+  at_a.channel.send(empty, as_bytes(""));
+  at_a.channel.send(last, as_bytes("product"));
   EXPECT_TRUE(b->receive(empty).empty());
   EXPECT_EQ(b->receive(last), bytes_of("product"));
 
@@ -59,29 +69,29 @@ TEST(RecordingChannel, KeepsBothDirectionsInOrder) {
                          {Direction::kReceived, answer, bytes_of("B's key")}});
 }
 
-TEST(RecordingChannel, SeesTheSameAtBothEnds) {
+TEST(RecordingTransport, SeesTheSameAtBothEnds) {
   const auto [a, b] = make_memory_channels();
-  RecordingChannel at_a(*a);
-  RecordingChannel at_b(*b);
-  const Message m = message(Step::kOutputShare, 1, "share");
-  at_a.send(m, as_bytes("share"));
-  EXPECT_TRUE(at_b.messages().empty()) << "nothing was received yet";
-  EXPECT_EQ(at_b.receive(m), bytes_of("share"));
+  Recorded at_a(*a);
+  Recorded at_b(*b);
+  const Message m = message(protocol::steps::kOutputShare, 1, "share");
+  at_a.channel.send(m, as_bytes("share"));
+  EXPECT_TRUE(at_b.transport->messages().empty()) << "nothing was received yet";
+  EXPECT_EQ(at_b.channel.receive(m), bytes_of("share"));
   expect_messages(at_a, {{Direction::kSent, m, bytes_of("share")}});
   expect_messages(at_b, {{Direction::kReceived, m, bytes_of("share")}});
 }
 
-TEST(RecordingChannel, PutsPiecesOfAMessageTogether) {
+TEST(RecordingTransport, PutsPiecesOfAMessageTogether) {
   const auto [a, b] = make_memory_channels();
-  RecordingChannel at_a(*a);
-  RecordingChannel at_b(*b);
+  Recorded at_a(*a);
+  Recorded at_b(*b);
   const Bytes payload(300000, std::byte{0x5A});
-  const Message m = {Step::kForwardOperand, 0, payload.size()};
-  at_a.send(m, [&](ByteSink& out) {
+  const Message m = {protocol::steps::kForwardOperand, 0, payload.size()};
+  at_a.channel.send(m, [&](ByteSink& out) {
     out.write(ByteView(payload).first(100));
     out.write(ByteView(payload).subspan(100));
   });
-  at_b.receive(m, [&](ByteSource& in) {
+  at_b.channel.receive(m, [&](ByteSource& in) {
     for (std::size_t left = payload.size(); left > 0; left -= 1000) {
       Bytes piece(1000);
       in.read(piece);
@@ -91,9 +101,9 @@ TEST(RecordingChannel, PutsPiecesOfAMessageTogether) {
   expect_messages(at_b, {{Direction::kReceived, m, payload}});
 }
 
-TEST(RecordingChannel, LeavesOutAnIncompleteTail) {
-  const Message whole = message(Step::kPublicKey, 0, "whole");
-  const Message cut = message(Step::kPublicKey, 1, "cut");
+TEST(RecordingTransport, LeavesOutAnIncompleteTail) {
+  const Message whole = message(protocol::steps::kPublicKey, 0, "whole");
+  const Message cut = message(protocol::steps::kPublicKey, 1, "cut");
   const FrameHeaderBytes header = encode_header({cut, 1});
   Bytes frame(header.begin(), header.end());
   const Bytes rest = bytes_of("cut....");
@@ -102,13 +112,13 @@ TEST(RecordingChannel, LeavesOutAnIncompleteTail) {
   for (std::size_t length = 0; length <= frame.size(); ++length) {
     SCOPED_TRACE(length);
     const auto [a, b] = make_memory_channels();
-    RecordingChannel at_a(*a);
-    RecordingChannel at_b(*b);
-    at_a.send(whole, as_bytes("whole"));
-    EXPECT_EQ(at_b.receive(whole), bytes_of("whole"));
-    at_a.write_raw(ByteView(frame).first(length));
+    Recorded at_a(*a);
+    Recorded at_b(*b);
+    at_a.channel.send(whole, as_bytes("whole"));
+    EXPECT_EQ(at_b.channel.receive(whole), bytes_of("whole"));
+    at_a.transport->write(ByteView(frame).first(length));
     Bytes arrived(length);
-    at_b.read_raw(arrived);
+    at_b.transport->read(arrived);
 
     std::vector<Expected> sent = {{Direction::kSent, whole, bytes_of("whole")}};
     if (length == frame.size()) sent.push_back({Direction::kSent, cut, bytes_of("cut")});
@@ -119,17 +129,17 @@ TEST(RecordingChannel, LeavesOutAnIncompleteTail) {
   }
 }
 
-TEST(RecordingChannel, BehavesAsTheChannelItWraps) {
+TEST(RecordingTransport, BehavesAsTheOneItWraps) {
   const auto [a, b] = make_memory_channels();
-  RecordingChannel at_a(*a);
-  EXPECT_EQ(at_a.send_capacity(), a->send_capacity());
-  const Message m = message(Step::kOutputShare, 1, "share");
-  at_a.send(m, as_bytes("share"));
-  EXPECT_EQ(at_a.sent().at(Step::kOutputShare), (Traffic{1, 5}));
+  Recorded at_a(*a);
+  EXPECT_EQ(at_a.channel.send_capacity(), a->send_capacity());
+  const Message m = message(protocol::steps::kOutputShare, 1, "share");
+  at_a.channel.send(m, as_bytes("share"));
+  EXPECT_EQ(at_a.channel.sent().at(protocol::steps::kOutputShare), (Traffic{1, 5}));
   EXPECT_EQ(b->receive(m), bytes_of("share"));
-  at_a.close();
+  at_a.channel.close();
   EXPECT_THROW((void)b->receive(m), TransportError);
-  EXPECT_THROW(at_a.send(m, as_bytes("share")), TransportError);
+  EXPECT_THROW(at_a.channel.send(m, as_bytes("share")), TransportError);
   expect_messages(at_a, {{Direction::kSent, m, bytes_of("share")}});
 }
 

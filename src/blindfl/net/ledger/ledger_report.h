@@ -2,8 +2,8 @@
 
 #include <ostream>
 
-#include "blindfl/net/ledger_comparison.h"
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_file.h"
 
 namespace blindfl::net {
 

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
 
 #include <algorithm>
 #include <sstream>
@@ -70,8 +70,8 @@ DirectionComparison compare_direction(const LedgerFile& sender, const LedgerFile
 bool begin_alike(const LedgerChain& sent, const LedgerChain& received) {
   if (sent.entries.empty() || received.entries.empty()) return true;
   const LedgerEntry& first = sent.entries.front();
-  return first == received.entries.front() || first.message.step != Step::kHello ||
-         received.entries.front().message.step != Step::kHello;
+  const LedgerEntry& theirs = received.entries.front();
+  return first == theirs || first.message.step != theirs.message.step || !describe(first.message.step).names_session;
 }
 
 }  // namespace

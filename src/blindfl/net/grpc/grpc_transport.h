@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
-#include "blindfl/net/channel.h"
 #include "blindfl/net/identity.h"
 #include "blindfl/net/resumable_stream.h"
+#include "blindfl/net/transport.h"
 
 namespace blindfl::net {
 
@@ -33,7 +33,7 @@ struct GrpcOptions {
   /// minutes: alignment, keys and operands all travel in pieces.
   std::chrono::milliseconds silence = std::chrono::minutes(30);
   /// Told why there is no link: at once when the reason is known, and every `notice_every` while there is none. Runs on
-  /// the thread that waits for the peer, in `wait_for_peer`, `send` or `receive`.
+  /// the thread that waits for the peer, in `wait_for_peer`, `write` or `read`.
   std::function<void(const LinkNotice&)> on_notice = {};
   std::chrono::milliseconds notice_every = std::chrono::seconds(10);
   /// A link that is silent for this long is asked whether it still is one, and has as long again to answer.
@@ -45,24 +45,26 @@ struct GrpcOptions {
 /// A link to a peer on another machine: one gRPC stream in both directions, mutual TLS 1.3, peers pinned by
 /// certificate. A cut link is dialled again until `patience` is over; nothing is lost or doubled by it. Computing and
 /// sending overlap.
-class GrpcChannel final : public Channel {
+class GrpcTransport final : public Transport {
  public:
-  /// Begins to listen or to dial. Messages may be sent at once; they wait.
+  /// Begins to listen or to dial. Bytes may be written at once; they wait.
   /// Throws ConfigError or DataError if certificates are unusable, TransportError if the port is taken.
-  explicit GrpcChannel(const GrpcOptions& options);
-  GrpcChannel(const GrpcChannel&) = delete;
-  GrpcChannel& operator=(const GrpcChannel&) = delete;
+  explicit GrpcTransport(const GrpcOptions& options);
+  GrpcTransport(const GrpcTransport&) = delete;
+  GrpcTransport& operator=(const GrpcTransport&) = delete;
   /// Waits a few seconds for the peer to have received everything.
-  ~GrpcChannel() override;
+  ~GrpcTransport() override;
 
-  void write_raw(ByteView bytes) override;
-  void read_raw(std::span<std::byte> out) override;
+  void write(ByteView bytes) override;
+  void read(std::span<std::byte> out) override;
   [[nodiscard]] bool has_arrived() const override;
   [[nodiscard]] std::uint64_t send_capacity() const override;
+  /// Tells the peer whether this happens because of an error.
+  void close() override;
 
   /// Waits until the two sides have met.
   /// Throws TransportError, with the reason, if they do not within `patience`, or sooner where waiting cannot help: the
-  /// peer's certificate is another, or has expired. So do `send` and `receive`, and they do when the peer is silent for
+  /// peer's certificate is another, or has expired. So do `write` and `read`, and they do when the peer is silent for
   /// longer than `silence`.
   void wait_for_peer();
   /// The port that a listener listens on.
@@ -74,8 +76,6 @@ class GrpcChannel final : public Channel {
   [[nodiscard]] std::uint64_t reconnects() const;
 
  private:
-  void do_close() override;
-
   class Link;
   std::unique_ptr<Link> link_;
 };

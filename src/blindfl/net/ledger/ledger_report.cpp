@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_report.h"
+#include "blindfl/net/ledger/ledger_report.h"
 
 #include <iomanip>
 #include <sstream>
