@@ -24,7 +24,9 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
+#include "blindfl/net/steps.h"
 #include "openssl_copy.h"
 #include "timing.h"
 #include "usage.h"
@@ -37,8 +39,9 @@ using blindfl::ByteSource;
 using blindfl::bench::PeakMemory;
 using blindfl::bench::processor_seconds;
 using blindfl::bench::Rate;
-using blindfl::net::GrpcChannel;
+using blindfl::net::Channel;
 using blindfl::net::GrpcOptions;
+using blindfl::net::GrpcTransport;
 using blindfl::net::Identity;
 using blindfl::net::Message;
 using Clock = std::chrono::steady_clock;
@@ -72,22 +75,22 @@ double since(Clock::time_point start) {
 }
 
 Message message_of(std::uint64_t size) {
-  return {blindfl::net::Step::kForwardOperand, 0, size};
+  return {blindfl::net::steps::kPing, 0, size};
 }
 
 template <class T>
-void send_value(GrpcChannel& channel, const T& value) {
+void send_value(Channel& channel, const T& value) {
   channel.send(message_of(sizeof value), std::as_bytes(std::span(&value, 1)));
 }
 template <class T>
-T receive_value(GrpcChannel& channel) {
+T receive_value(Channel& channel) {
   T value{};
   channel.receive(message_of(sizeof value),
                   [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(&value, 1))); });
   return value;
 }
 
-void send_all(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+void send_all(Channel& channel, const Order& order, const Bytes& payload) {
   for (std::uint64_t i = 0; i < order.messages; ++i) {
     channel.send(message_of(order.size), blindfl::ByteView(payload).first(order.size));
   }
@@ -102,13 +105,13 @@ void read_message(ByteSource& in, const std::function<void()>& after_each_piece)
   }
 }
 
-void receive_all(GrpcChannel& channel, const Order& order) {
+void receive_all(Channel& channel, const Order& order) {
   for (std::uint64_t i = 0; i < order.messages; ++i) {
     channel.receive(message_of(order.size), [](ByteSource& in) { read_message(in, [] {}); });
   }
 }
 
-void exchange_all(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+void exchange_all(Channel& channel, const Order& order, const Bytes& payload) {
   auto sending = std::async(std::launch::async, [&] { send_all(channel, order, payload); });
   receive_all(channel, order);
   sending.get();
@@ -117,7 +120,7 @@ void exchange_all(GrpcChannel& channel, const Order& order, const Bytes& payload
 // ---- a long message
 
 /// Sends one message from a small buffer, as a scheme that computes its next piece.
-std::uint64_t send_stream(GrpcChannel& channel, std::uint64_t bytes) {
+std::uint64_t send_stream(Channel& channel, std::uint64_t bytes) {
   const Bytes piece(kMiB, std::byte{0x5a});
   const PeakMemory memory;
   channel.send(message_of(bytes), [&](ByteSink& out) {
@@ -129,7 +132,7 @@ std::uint64_t send_stream(GrpcChannel& channel, std::uint64_t bytes) {
 }
 
 /// Receives it: now and then nothing for half a second, and every other quarter GiB slowly.
-std::uint64_t receive_stream(GrpcChannel& channel, std::uint64_t bytes) {
+std::uint64_t receive_stream(Channel& channel, std::uint64_t bytes) {
   constexpr std::uint64_t kStretch = 256 * kMiB;
   const PeakMemory memory;
   std::uint64_t pieces = 0;
@@ -155,7 +158,7 @@ GrpcOptions options_for(GrpcOptions::Role role, int port, const Identity& mine, 
 }
 
 /// Does what A orders until A has enough.
-void run_b(GrpcChannel& channel) {
+void run_b(Channel& channel) {
   const Bytes payload(kSizes.back(), std::byte{0x5a});
   while (true) {
     const auto order = receive_value<Order>(channel);
@@ -189,7 +192,7 @@ struct Taken {
 };
 
 /// Carries out an order that moves messages.
-Taken carry_out(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+Taken carry_out(Channel& channel, const Order& order, const Bytes& payload) {
   const auto start = Clock::now();
   const double processor_before = processor_seconds(RUSAGE_SELF);
   send_value(channel, order);
@@ -203,7 +206,7 @@ Taken carry_out(GrpcChannel& channel, const Order& order, const Bytes& payload) 
 }
 
 /// Messages of a size that keep the link busy for about `seconds`.
-Order order_for(GrpcChannel& channel, Order::Kind kind, std::uint64_t size, const Bytes& payload, double seconds) {
+Order order_for(Channel& channel, Order::Kind kind, std::uint64_t size, const Bytes& payload, double seconds) {
   Order order{kind, std::max<std::uint64_t>(1, 128 * kMiB / size), size};
   const double trial = carry_out(channel, order, payload).seconds;
   const double messages = static_cast<double>(order.messages) * seconds / trial;
@@ -211,7 +214,7 @@ Order order_for(GrpcChannel& channel, Order::Kind kind, std::uint64_t size, cons
   return order;
 }
 
-Rate measure(GrpcChannel& channel, const Order& order, const Bytes& payload) {
+Rate measure(Channel& channel, const Order& order, const Bytes& payload) {
   const Taken taken = carry_out(channel, order, payload);
   const double directions = order.kind == Order::Kind::kBothWays ? 2 : 1;
   const double megabytes = directions * static_cast<double>(order.messages * order.size) / 1e6;
@@ -219,7 +222,7 @@ Rate measure(GrpcChannel& channel, const Order& order, const Bytes& payload) {
 }
 
 /// Microseconds of the median round trip of a small message.
-double measure_round_trip(GrpcChannel& channel, double seconds) {
+double measure_round_trip(Channel& channel, double seconds) {
   const Bytes payload(kRoundTripBytes, std::byte{0x5a});
   const auto trips = static_cast<std::uint64_t>(2000 * seconds);
   send_value(channel, Order{Order::Kind::kEcho, trips, kRoundTripBytes});
@@ -262,7 +265,7 @@ void print(std::uint64_t size, const Rate& one_way, const Rate& both_ways, const
             << (openssl ? text(ratio, 2) : "-") << std::endl;
 }
 
-void print_rates(GrpcChannel& channel, const Options& options) {
+void print_rates(Channel& channel, const Options& options) {
   const blindfl::bench::OpensslCopy openssl;
   if (!options.json) {
     if (!openssl.present()) std::cout << "there is no program openssl here: its columns stay empty\n";
@@ -283,7 +286,7 @@ void print_rates(GrpcChannel& channel, const Options& options) {
   }
 }
 
-void print_stream(GrpcChannel& channel, const Options& options) {
+void print_stream(Channel& channel, const Options& options) {
   const auto start = Clock::now();
   send_value(channel, Order{Order::Kind::kStream, 1, options.stream_bytes});
   const std::uint64_t sender = send_stream(channel, options.stream_bytes);
@@ -301,8 +304,9 @@ void print_stream(GrpcChannel& channel, const Options& options) {
 }
 
 int run_child(int port_pipe, const Identity& mine, const Identity& peer) try {
-  GrpcChannel channel(options_for(GrpcOptions::Role::kListen, 0, mine, peer));
-  const int port = channel.port();
+  const auto link = std::make_shared<GrpcTransport>(options_for(GrpcOptions::Role::kListen, 0, mine, peer));
+  Channel channel(link);
+  const int port = link->port();
   blindfl::require<blindfl::Error>(write(port_pipe, &port, sizeof port) == sizeof port, "cannot tell the port");
   close(port_pipe);
   run_b(channel);
@@ -316,8 +320,9 @@ void run_parent(int port_pipe, const Identity& mine, const Identity& peer, const
   int port = 0;
   blindfl::require<blindfl::Error>(read(port_pipe, &port, sizeof port) == sizeof port, "the other process failed");
   close(port_pipe);
-  GrpcChannel channel(options_for(GrpcOptions::Role::kDial, port, mine, peer));
-  channel.wait_for_peer();
+  const auto link = std::make_shared<GrpcTransport>(options_for(GrpcOptions::Role::kDial, port, mine, peer));
+  Channel channel(link);
+  link->wait_for_peer();
   if (options.stream_bytes > 0) {
     print_stream(channel, options);
   } else {

@@ -16,7 +16,7 @@
 #include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "usage.h"
@@ -72,14 +72,14 @@ Channels make_channels(bool tls) {
   options.role = net::GrpcOptions::Role::kListen;
   options.address = "127.0.0.1:0";
   options.tls = net::TlsOptions{first, second.certificate};
-  auto listener = std::make_unique<net::GrpcChannel>(options);
+  const auto listener = std::make_shared<net::GrpcTransport>(options);
   options.role = net::GrpcOptions::Role::kDial;
   options.address = "127.0.0.1:" + std::to_string(listener->port());
   options.tls = net::TlsOptions{second, first.certificate};
-  auto dialer = std::make_unique<net::GrpcChannel>(options);
+  const auto dialer = std::make_shared<net::GrpcTransport>(options);
   dialer->wait_for_peer();
   listener->wait_for_peer();
-  return {std::move(listener), std::move(dialer)};
+  return {std::make_unique<net::Channel>(listener), std::make_unique<net::Channel>(dialer)};
 }
 
 void show(const protocol::AlignmentProgress& progress) {

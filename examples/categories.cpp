@@ -23,7 +23,7 @@ double train_party(Session& session, const blindfl::FeatureShape& numbers, const
   blindfl::train::fit(*model, forward, loss, rows,
                       {.epochs = 4, .batch = kBatch, .sgd = {.learning_rate = 0.1, .momentum = 0.9}});
   const torch::Tensor scores = blindfl::train::score(forward, rows, kBatch);
-  return session.party() == Party::kA ? 0 : blindfl::train::auc(blindfl::nn::to_vector(scores), rows.labels);
+  return session.party() == Party::kA ? 0 : blindfl::run::auc(blindfl::nn::to_vector(scores), rows.labels);
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ double train_party(blindfl::Session& session, const blindfl::FeatureShape& shape
 
   const torch::Tensor scores = blindfl::train::score(forward, rows, shape.batch);
   if (session.party() == blindfl::Party::kA) return 0;
-  return blindfl::train::auc(blindfl::nn::to_vector(scores), rows.labels);
+  return blindfl::run::auc(blindfl::nn::to_vector(scores), rows.labels);
 }
 
 int main() try {

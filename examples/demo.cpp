@@ -19,7 +19,7 @@
 #include "blindfl/data/delimited.h"
 #include "blindfl/data/synthetic_categories.h"
 #include "blindfl/lab/local_deep.h"
-#include "blindfl/train/metrics.h"
+#include "blindfl/run/metrics.h"
 
 namespace {
 
@@ -155,7 +155,7 @@ double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) 
   options.sgd.learning_rate = 0.1;
   options.sgd.momentum = 0.9;
   blindfl::lab::fit(model, blindfl::Family::kLogistic, train, options);
-  return blindfl::train::auc(blindfl::nn::to_vector(blindfl::lab::score(model, test)), test.labels);
+  return blindfl::run::auc(blindfl::nn::to_vector(blindfl::lab::score(model, test)), test.labels);
 }
 
 double federated_auc(const blindfl::data::SyntheticCategories& people, const fs::path& path) {
@@ -168,7 +168,7 @@ double federated_auc(const blindfl::data::SyntheticCategories& people, const fs:
     scores.push_back(std::stod(std::string(reader.cells()[1])));
     truth.push_back(labels.at(std::string(reader.cells()[0])));
   }
-  return blindfl::train::auc(scores, truth);
+  return blindfl::run::auc(scores, truth);
 }
 
 void compare(const fs::path& folder) {

@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <iostream>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -15,14 +16,17 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/identity.h"
+#include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/steps.h"
 
 namespace {
 
+using blindfl::Channel;
+using blindfl::GrpcOptions;
+using blindfl::GrpcTransport;
 using blindfl::Party;
-using blindfl::net::GrpcChannel;
-using blindfl::net::GrpcOptions;
 using blindfl::net::Step;
 
 constexpr const char* kUsage =
@@ -73,7 +77,7 @@ struct Outcome {
   std::map<Step, blindfl::net::Traffic> received;
 };
 
-Outcome run_party(Party party, blindfl::net::Channel& channel, const Columns& columns, const Options& options) {
+Outcome run_party(Party party, Channel& channel, const Columns& columns, const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   // Seeds are for runs that must be repeated, like these: real parties leave them out.
   const blindfl::SessionOptions choices{.threads = number(options, "--threads", 1),
@@ -107,7 +111,7 @@ std::uint64_t rounds(const Outcome& at_b) {
     const auto found = at_b.received.find(step);
     return found == at_b.received.end() ? 0 : found->second.messages;
   };
-  return 1 + messages(Step::kOutputShare) + messages(Step::kGradientProduct);
+  return 1 + messages(blindfl::protocol::steps::kOutputShare) + messages(blindfl::protocol::steps::kGradientProduct);
 }
 
 /// Bytes that somebody waits for. The parties take turns, so what goes one way and then the other adds up; but
@@ -126,7 +130,7 @@ std::uint64_t bytes_in_turn(const Outcome& at_b) {
 void report(const Outcome& at_b, const Columns& columns, std::uint64_t reconnects, const Options& options) {
   const auto sent = blindfl::net::total(at_b.sent);
   const auto received = blindfl::net::total(at_b.received);
-  std::cout << std::setprecision(8) << "auc=" << blindfl::train::auc(at_b.scores, columns.test.labels())
+  std::cout << std::setprecision(8) << "auc=" << blindfl::run::auc(at_b.scores, columns.test.labels())
             << std::setprecision(4) << " seconds=" << at_b.seconds << " reconnects=" << reconnects
             << " sent_messages=" << sent.messages << " sent_bytes=" << sent.bytes
             << " received_messages=" << received.messages << " received_bytes=" << received.bytes
@@ -173,10 +177,11 @@ void run_over_tls(const Options& options) {
   link.tls = {blindfl::net::load_identity(options.at("--certificate"), options.at("--key")),
               blindfl::net::load_certificate(options.at("--peer"))};
   link.patience = std::chrono::seconds(30);
-  GrpcChannel channel(link);
-  channel.wait_for_peer();  // who comes first waits, and that is not part of the time
+  const auto transport = std::make_shared<GrpcTransport>(link);
+  transport->wait_for_peer();  // who comes first waits, and that is not part of the time
+  Channel channel(transport);
   const Outcome outcome = run_party(party, channel, columns, options);
-  if (party == Party::kB) report(outcome, columns, channel.reconnects(), options);
+  if (party == Party::kB) report(outcome, columns, transport->reconnects(), options);
 }
 
 Options read_options(const std::vector<std::string>& arguments) {

@@ -14,7 +14,10 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
+#include "blindfl/net/steps.h"
 #include "blindfl/protocol/align/psi.h"
+#include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/session/steps.h"
 #include "input.h"
 
 namespace {
@@ -69,24 +72,26 @@ class Peer {
   void open(const he::Scheme& scheme, Party party, AlignmentKind kind) {
     const Bytes digest =
         protocol::Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters()).digest();
-    channel_.send({Step::kHello, 0, 53}, [&](ByteSink& out) {
+    channel_.send({protocol::steps::kHello, 0, 53}, [&](ByteSink& out) {
       out.write_u32(1);
       out.write_u8(party == Party::kA ? 'A' : 'B');
       out.write(Bytes(16));
       out.write(digest);
     });
     Random random;
-    channel_.send({Step::kPublicKey, 0, scheme.public_key_bytes()}, scheme.generate_keys(random)->public_key());
-    channel_.send({Step::kAgreement, 0, kDigestBytes}, protocol::Settings()
-                                                           .add("what", "the alignment")
-                                                           .add("kind", name_of(kind))
-                                                           .add("ids_per_message", std::uint64_t{kPerMessage})
-                                                           .digest());
+    channel_.send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes()},
+                  scheme.generate_keys(random)->public_key());
+    channel_.send({protocol::steps::kAgreement, 0, kDigestBytes},
+                  protocol::Settings()
+                      .add("what", "the alignment")
+                      .add("kind", name_of(kind))
+                      .add("ids_per_message", std::uint64_t{kPerMessage})
+                      .digest());
   }
 
   void send_count(std::uint64_t count) {
     right_ = right_ && count <= kMostSent;
-    channel_.send({Step::kIdCount, 0, 8}, [&](ByteSink& out) { out.write_u64(count); });
+    channel_.send({protocol::steps::kIdCount, 0, 8}, [&](ByteSink& out) { out.write_u64(count); });
   }
 
   void send_list(Step step, std::size_t expected) {
@@ -108,7 +113,7 @@ class Peer {
     Bytes digest = digest_of(ByteView());  // nothing is common
     if (wrong) digest[0] ^= std::byte{1};
     right_ = right_ && !wrong;
-    channel_.send({Step::kAlignedOrder, 0, digest.size()}, digest);
+    channel_.send({protocol::steps::kAlignedOrder, 0, digest.size()}, digest);
   }
 
   /// All that this party reads is right.
@@ -168,17 +173,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   Peer peer(*theirs, input);
   peer.open(scheme, peer_of(party), kind);
   peer.send_count(announced);
-  peer.send_list(Step::kBlindedIds, peer_ids);
+  peer.send_list(protocol::steps::kBlindedIds, peer_ids);
   const bool returns = kind != AlignmentKind::kOnlyB || party == Party::kB;
-  if (returns) peer.send_list(Step::kDoubleBlindedIds, ids);
+  if (returns) peer.send_list(protocol::steps::kDoubleBlindedIds, ids);
   if (kind == AlignmentKind::kUnion) {
-    peer.send_list(Step::kShuffledIds, ids);
-    peer.send_list(Step::kMissingIds, ids);
-    peer.send_list(Step::kNamedIds, peer_ids);
+    peer.send_list(protocol::steps::kShuffledIds, ids);
+    peer.send_list(protocol::steps::kMissingIds, ids);
+    peer.send_list(protocol::steps::kNamedIds, peer_ids);
   }
   if (kind != AlignmentKind::kOnlyB) peer.send_order((switches & 8) != 0);
   // A list that ends early must not let this party wait for ever.
-  theirs->send({Step::kPing, 0, 0}, Bytes());
+  theirs->send({net::steps::kPing, 0, 0}, Bytes());
 
   try {
     protocol::Session session(party, *mine, scheme);

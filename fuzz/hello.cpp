@@ -9,6 +9,7 @@
 #include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/steps.h"
 #include "input.h"
 
 namespace {
@@ -37,12 +38,13 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   std::ranges::copy(input.take(kSettingsBytes), words.begin());
 
   const auto [mine, theirs] = net::make_memory_channels();
-  theirs->send({net::Step::kHello, 0, kHelloBytes}, hello);
+  theirs->send({protocol::steps::kHello, 0, kHelloBytes}, hello);
   if ((switches & 8) != 0) {
-    theirs->send({net::Step::kSettings, 0, kSettingsBytes}, words);
+    theirs->send({protocol::steps::kSettings, 0, kSettingsBytes}, words);
   } else {
     Random random;
-    theirs->send({net::Step::kPublicKey, 0, scheme.public_key_bytes()}, scheme.generate_keys(random)->public_key());
+    theirs->send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes()},
+                 scheme.generate_keys(random)->public_key());
   }
   const bool right = (switches & 15) == 7;
   try {

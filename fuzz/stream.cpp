@@ -7,22 +7,25 @@
 #include <algorithm>
 #include <array>
 #include <cstring>
+#include <memory>
 
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/net/recording_channel.h"
+#include "blindfl/net/recording_transport.h"
+#include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/steps.h"
 #include "input.h"
 
 namespace {
 
 using namespace blindfl;
 using net::Message;
-using net::Step;
 
-constexpr std::array kExpected = {Message{Step::kAgreement, 0, 32},     Message{Step::kPublicKey, 0, 48},
-                                  Message{Step::kForwardOperand, 1, 7}, Message{Step::kOutputShare, 1, 0},
-                                  Message{Step::kOutputShare, 1, 16},   Message{Step::kGradientProduct, 70000, 300}};
+constexpr std::array kExpected = {
+    Message{protocol::steps::kAgreement, 0, 32},     Message{protocol::steps::kPublicKey, 0, 48},
+    Message{protocol::steps::kForwardOperand, 1, 7}, Message{protocol::steps::kOutputShare, 1, 0},
+    Message{protocol::steps::kOutputShare, 1, 16},   Message{protocol::steps::kGradientProduct, 70000, 300}};
 
 constexpr unsigned kMagic = 1;
 constexpr unsigned kNumbers = 2;
@@ -83,11 +86,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
   const auto [peer, direct] = net::make_memory_channels();
   for (ByteView left = stream; !left.empty(); left = left.subspan(std::min(piece, left.size()))) {
-    peer->write_raw(left.first(std::min(piece, left.size())));
+    peer->transport()->write(left.first(std::min(piece, left.size())));
   }
   peer->close();
-  net::RecordingChannel recording(*direct);
-  net::Channel& channel = (switches & kRecorded) != 0 ? recording : *direct;
+  const auto recording = std::make_shared<net::RecordingTransport>(direct->transport());
+  net::Channel recorded(recording);
+  net::Channel& channel = (switches & kRecorded) != 0 ? recorded : *direct;
 
   std::size_t at = 0;
   std::size_t received = 0;
@@ -108,7 +112,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   fuzz::check(net::total(channel.received()).messages == received, "only what arrived whole is counted");
   if ((switches & kRecorded) != 0) {
-    fuzz::check(recording.messages().size() >= received, "the record holds what arrived");
+    fuzz::check(recording->messages().size() >= received, "the record holds what arrived");
   }
   if (refused) {
     try {

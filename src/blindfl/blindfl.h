@@ -9,7 +9,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/he/registry/registry.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/deep_models.h"
@@ -22,7 +22,7 @@
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/protocol/session/session.h"
-#include "blindfl/train/metrics.h"
+#include "blindfl/run/metrics.h"
 #include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
 
@@ -33,8 +33,9 @@ using data::Dataset;
 using he::LatticeScheme;
 using he::make_scheme;
 using he::PaillierScheme;
-using net::GrpcChannel;
+using net::Channel;
 using net::GrpcOptions;
+using net::GrpcTransport;
 using nn::CategoryShape;
 using nn::Dlrm;
 using nn::DlrmShape;
@@ -65,7 +66,6 @@ using protocol::RepeatableScoring;
 using protocol::RunLength;
 using protocol::Session;
 using protocol::SessionOptions;
-using protocol::TransferProgress;
 using protocol::Update;
 
 }  // namespace blindfl

@@ -6,9 +6,10 @@
 #include <vector>
 
 #include "blindfl/app/commands/run.h"
-#include "blindfl/net/ledger.h"
+#include "blindfl/net/ledger/ledger.h"
 #include "blindfl/net/memory_channel.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 
 namespace blindfl::app {
 namespace {
@@ -30,7 +31,7 @@ class Audit : public ::testing::Test {
     const auto [first, second] = net::make_memory_channels();
     first->write_ledger(std::make_unique<net::Ledger>(folder_ / a, net::LedgerHead{"A", session}));
     second->write_ledger(std::make_unique<net::Ledger>(folder_ / b, net::LedgerHead{"B", session}));
-    const net::Message message{net::Step::kOutputShare, layer, 3};
+    const net::Message message{protocol::steps::kOutputShare, layer, 3};
     first->send(message, Bytes(3));
     (void)second->receive(message);
     first->close_ledger();

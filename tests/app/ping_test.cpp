@@ -60,7 +60,7 @@ class Ping : public ::testing::Test {
   // A port that is free now.
   std::string at_ =
       "127.0.0.1:" +
-      std::to_string(net::GrpcChannel(testing::tls_options(net::GrpcOptions::Role::kListen, "127.0.0.1:0")).port());
+      std::to_string(net::GrpcTransport(testing::tls_options(net::GrpcOptions::Role::kListen, "127.0.0.1:0")).port());
 };
 
 TEST_F(Ping, TellsBothPartiesHowTheLinkIs) {

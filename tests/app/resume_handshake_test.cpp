@@ -6,6 +6,7 @@
 #include "blindfl/app/resume_options.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -92,7 +93,7 @@ TEST(StopVotes, ThatNobodyUnderstandsAreRefused) {
   EXPECT_THROW(
       (void)parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {}); },
                         [](protocol::Session& s) {
-                          s.channel().send({net::Step::kStopVote, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
+                          s.channel().send({run::steps::kStopVote, 8, 8}, [](ByteSink& out) { out.write_u64(8); });
                           return StopVote{};
                         }),
       ProtocolError);
@@ -132,7 +133,7 @@ TEST(Offers, ThatAreNoneAreRefused) {
       Bytes bytes(640);
       bytes[0] = std::byte{1};
       bytes[place] = std::byte{0xEE};
-      s.channel().send({net::Step::kRunOffer, 0, 640}, bytes);
+      s.channel().send({run::steps::kRunOffer, 0, 640}, bytes);
       return RunOffer{};
     };
     EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_offers(s, {}); }, spoilt), ProtocolError)

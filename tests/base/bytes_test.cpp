@@ -55,6 +55,28 @@ TEST(Bytes, ReadBackWhatWasWritten) {
   EXPECT_EQ(in.remaining(), 0U);
 }
 
+TEST(Bytes, HoldNumbersAndTexts) {
+  const Bytes bytes = write_to_bytes([](ByteSink& out) {
+    out.write_real(-0.1);
+    out.write_text("four");
+    out.write_text("");
+    out.write_u8(1);
+    out.write_u8(0);
+    out.write_u8(2);
+    out.write_text("longer");
+  });
+  BufferSource in(bytes);
+  EXPECT_EQ(in.read_real(), -0.1);
+  EXPECT_EQ(in.read_text(4), "four");
+  EXPECT_EQ(in.read_text(0), "");
+  EXPECT_TRUE(in.read_flag());
+  EXPECT_FALSE(in.read_flag());
+  EXPECT_THROW((void)in.read_flag(), ProtocolError);
+  EXPECT_THROW((void)in.read_text(5), ProtocolError);
+  BufferSource cut(ByteView(bytes).subspan(8, 6));
+  EXPECT_THROW((void)cut.read_text(1000), ProtocolError);
+}
+
 TEST(Bytes, AreLittleEndian) {
   const std::array<UInt128, 2> wide = {make_u128(0x0F0E0D0C0B0A0908, 0x0706050403020100), 0x42};
   struct Case {

@@ -26,6 +26,13 @@ TEST(Utf8, KnowsWhatIsNoCharacter) {
   }
 }
 
+TEST(Utf8, KnowsWholeTexts) {
+  EXPECT_TRUE(is_utf8(""));
+  EXPECT_TRUE(is_utf8("\xC3\xA4 \xE2\x82\xAC"));
+  EXPECT_FALSE(is_utf8("a\xC3"));
+  EXPECT_FALSE(is_utf8("\xFF!"));
+}
+
 TEST(Utf8, WritesWhatItReads) {
   for (const char32_t c :
        {U'\0', U'a', U'\x7F', U'\x80', U'\x7FF', U'\x800', U'\xD7FF', U'\xE000', U'\xFFFF', U'\x10000', U'\x10FFFF'}) {

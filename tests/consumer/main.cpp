@@ -32,7 +32,7 @@ int main() {
   const auto secret = blindfl::encode_ring(1, 2, std::vector<double>{1.5, -2.0}, /*scale=*/32, /*largest=*/10);
   const auto [mine, theirs] = blindfl::split(secret, random);
   const bool opened = blindfl::open(mine, theirs) == secret;
-  const bool trained = blindfl::train::auc(std::vector<double>{0.1, 0.9}, std::vector<double>{0, 1}) == 1.0;
+  const bool trained = blindfl::run::auc(std::vector<double>{0.1, 0.9}, std::vector<double>{0, 1}) == 1.0;
   if (!opened || !trained || scores.second.size(0) != 32) {
     std::cerr << "consumer: the installed library gives wrong results\n";
     return 1;

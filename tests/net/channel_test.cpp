@@ -23,7 +23,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 #include "blindfl/net/memory_channel.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
@@ -35,7 +36,7 @@ using ::testing::HasSubstr;
 // Long enough that only a real hang reaches it.
 constexpr auto kPatience = std::chrono::seconds(60);
 
-constexpr Message kShort = {.step = Step::kForwardOperand, .layer = 2, .size = 8};
+constexpr Message kShort = {.step = protocol::steps::kForwardOperand, .layer = 2, .size = 8};
 constexpr std::string_view kShortText = "8 bytes!";
 
 Bytes bytes_of(std::string_view text) {
@@ -51,14 +52,16 @@ Bytes random_bytes(std::size_t count, std::uint64_t seed) {
 }
 
 using testing::message_of;
-using testing::TamperingChannel;
+using testing::Tampering;
+using testing::TamperingTransport;
 
 // The bytes of the given messages as one sender puts them on the wire.
 Bytes frames_of(const std::vector<Message>& messages) {
   const auto [a, b] = make_memory_channels();
-  TamperingChannel listening(*a);
-  for (const Message& m : messages) listening.send(m, Bytes(m.size, std::byte{0x5A}));
-  return listening.sent_bytes();
+  const auto listening = std::make_shared<TamperingTransport>(a->transport());
+  Channel sender(listening);
+  for (const Message& m : messages) sender.send(m, Bytes(m.size, std::byte{0x5A}));
+  return listening->sent_bytes();
 }
 
 class ChannelPair : public ::testing::Test {
@@ -88,12 +91,12 @@ class DamagedChannel : public ChannelPair {};
 
 TEST_F(ChannelPair, CarriesMessagesInOrder) {
   for (std::uint32_t i = 0; i < 50; ++i) {
-    a_->send({Step::kForwardOperand, i, i}, Bytes(i, static_cast<std::byte>(i)));
-    b_->send({Step::kForwardProduct, i, 4}, [&](ByteSink& out) { out.write_u32(1000 + i); });
+    a_->send({protocol::steps::kForwardOperand, i, i}, Bytes(i, static_cast<std::byte>(i)));
+    b_->send({protocol::steps::kForwardProduct, i, 4}, [&](ByteSink& out) { out.write_u32(1000 + i); });
   }
   for (std::uint32_t i = 0; i < 50; ++i) {
-    EXPECT_EQ(b_->receive({Step::kForwardOperand, i, i}), Bytes(i, static_cast<std::byte>(i)));
-    a_->receive({Step::kForwardProduct, i, 4}, [&](ByteSource& in) { EXPECT_EQ(in.read_u32(), 1000 + i); });
+    EXPECT_EQ(b_->receive({protocol::steps::kForwardOperand, i, i}), Bytes(i, static_cast<std::byte>(i)));
+    a_->receive({protocol::steps::kForwardProduct, i, 4}, [&](ByteSource& in) { EXPECT_EQ(in.read_u32(), 1000 + i); });
   }
 }
 
@@ -124,8 +127,8 @@ TEST_F(ChannelPair, DoesIdleWorkWhileNothingArrivesAndOnlyThen) {
 }
 
 TEST_F(ChannelPair, PutsTheDocumentedBytesOnTheWire) {
-  TamperingChannel listening(*a_);
-  listening.send(kShort, as_bytes(kShortText));
+  const auto listening = std::make_shared<TamperingTransport>(a_->transport());
+  Channel(listening).send(kShort, as_bytes(kShortText));
   const FrameHeaderBytes header = encode_header({kShort, 0});
   Bytes expected(header.begin(), header.end());
   const Bytes payload = bytes_of(kShortText);
@@ -133,20 +136,21 @@ TEST_F(ChannelPair, PutsTheDocumentedBytesOnTheWire) {
   const std::uint32_t checksum = crc32c(payload, header_checksum(header));
   const Bytes trailer = write_to_bytes([&](ByteSink& out) { out.write_u32(checksum); });
   expected.insert(expected.end(), trailer.begin(), trailer.end());
-  EXPECT_EQ(listening.sent_bytes(), expected);
+  EXPECT_EQ(listening->sent_bytes(), expected);
 }
 
 TEST_F(ChannelPair, CountsPayloadPerStepAtBothEnds) {
-  const std::vector<Message> messages = {{Step::kPublicKey, 0, 100},
-                                         {Step::kForwardOperand, 0, 7},
-                                         {Step::kForwardOperand, 1, 70000},
-                                         {Step::kOutputShare, 0, 0}};
+  const std::vector<Message> messages = {{protocol::steps::kPublicKey, 0, 100},
+                                         {protocol::steps::kForwardOperand, 0, 7},
+                                         {protocol::steps::kForwardOperand, 1, 70000},
+                                         {protocol::steps::kOutputShare, 0, 0}};
   for (const Message& m : messages) {
     a_->send(m, Bytes(m.size));
     (void)b_->receive(m);
   }
-  const std::map<Step, Traffic> expected = {
-      {Step::kPublicKey, {1, 100}}, {Step::kForwardOperand, {2, 70007}}, {Step::kOutputShare, {1, 0}}};
+  const std::map<Step, Traffic> expected = {{protocol::steps::kPublicKey, {1, 100}},
+                                            {protocol::steps::kForwardOperand, {2, 70007}},
+                                            {protocol::steps::kOutputShare, {1, 0}}};
   EXPECT_EQ(a_->sent(), expected);
   EXPECT_EQ(b_->received(), expected);
   EXPECT_EQ(total(a_->sent()), (Traffic{4, 70107}));
@@ -157,7 +161,7 @@ TEST_F(ChannelPair, CountsPayloadPerStepAtBothEnds) {
 
 TEST_F(ChannelPair, DoesNotCountMessagesThatFailed) {
   a_->send(kShort, as_bytes(kShortText));
-  EXPECT_THROW((void)b_->receive({Step::kOutputShare, 2, 8}), ProtocolError);
+  EXPECT_THROW((void)b_->receive({protocol::steps::kOutputShare, 2, 8}), ProtocolError);
   EXPECT_EQ(total(b_->received()), Traffic{});
   EXPECT_THROW(a_->send(kShort, as_bytes(kShortText)), TransportError);
   EXPECT_EQ(total(a_->sent()), (Traffic{1, 8}));
@@ -170,18 +174,25 @@ TEST_F(ChannelPair, RefusesAnotherMessageThanExpectedAndCloses) {
     std::vector<std::string> named;
   };
   const std::vector<Case> cases = {
-      {{Step::kForwardOperand, 2, 8}, {Step::kOutputShare, 2, 8}, {"forward operand", "output share"}},
-      {{Step::kForwardOperand, 2, 8}, {Step::kForwardOperand, 5, 8}, {"layer 2", "layer 5"}},
-      {{Step::kForwardOperand, 2, 8}, {Step::kForwardOperand, 2, 9}, {"8 bytes", "expected 9", "forward operand"}},
-      {{Step::kForwardOperand, 2, 8}, {Step::kForwardOperand, 2, 7}, {"8 bytes", "expected 7", "layer 2"}},
-      {{Step::kForwardOperand, 2, 8}, {Step::kForwardOperand, 2, 0}, {"8 bytes", "expected 0"}},
-      {{static_cast<Step>(999), 2, 8}, {Step::kForwardOperand, 2, 8}, {"unknown", "forward operand"}},
+      {{protocol::steps::kForwardOperand, 2, 8},
+       {protocol::steps::kOutputShare, 2, 8},
+       {"forward operand", "output share"}},
+      {{protocol::steps::kForwardOperand, 2, 8}, {protocol::steps::kForwardOperand, 5, 8}, {"layer 2", "layer 5"}},
+      {{protocol::steps::kForwardOperand, 2, 8},
+       {protocol::steps::kForwardOperand, 2, 9},
+       {"8 bytes", "expected 9", "forward operand"}},
+      {{protocol::steps::kForwardOperand, 2, 8},
+       {protocol::steps::kForwardOperand, 2, 7},
+       {"8 bytes", "expected 7", "layer 2"}},
+      {{protocol::steps::kForwardOperand, 2, 8}, {protocol::steps::kForwardOperand, 2, 0}, {"8 bytes", "expected 0"}},
+      {{Step::numbered(999), 2, 8}, {protocol::steps::kForwardOperand, 2, 8}, {"unknown", "forward operand"}},
   };
   for (const Case& c : cases) {
     std::tie(a_, b_) = make_memory_channels();
+    b_->name_steps(testing::all_steps());
     // As a hostile peer would: a header of any step at all.
-    a_->write_raw(encode_header({c.sent, 0}));
-    a_->write_raw(Bytes(c.sent.size + kFrameTrailerBytes));
+    a_->transport()->write(encode_header({c.sent, 0}));
+    a_->transport()->write(Bytes(c.sent.size + kFrameTrailerBytes));
     bool body_ran = false;
     EXPECT_THAT(message_of<ProtocolError>([&] { b_->receive(c.expected, [&](ByteSource&) { body_ran = true; }); }),
                 AllOf(HasSubstr(c.named[0]), HasSubstr(c.named[1]), HasSubstr(c.named.back())));
@@ -191,7 +202,7 @@ TEST_F(ChannelPair, RefusesAnotherMessageThanExpectedAndCloses) {
 }
 
 TEST_F(ChannelPair, SendsNoStepThatDoesNotSayWhatItReveals) {
-  EXPECT_THROW(a_->send({static_cast<Step>(999), 0, 1}, Bytes(1)), InvalidArgument);
+  EXPECT_THROW(a_->send({Step::numbered(999), 0, 1}, Bytes(1)), InvalidArgument);
   a_->send(kShort, as_bytes(kShortText));
   EXPECT_EQ(b_->receive(kShort), bytes_of(kShortText));
 }
@@ -210,7 +221,7 @@ TEST_F(ChannelPair, RefusesABodyThatWritesAnotherNumberOfBytes) {
   };
   for (const Case& c : cases) {
     std::tie(a_, b_) = make_memory_channels();
-    const Message message = {Step::kGradientProduct, 0, c.size};
+    const Message message = {protocol::steps::kGradientProduct, 0, c.size};
     EXPECT_THAT(message_of<InvalidArgument>([&] {
                   a_->send(message, [&](ByteSink& out) {
                     for (const std::size_t n : c.writes) out.write(Bytes(n));
@@ -260,7 +271,7 @@ TEST_F(ChannelPair, PassesOnWhatABodyThrowsAndCloses) {
 
 TEST_F(ChannelPair, CarriesLargeMessagesInPieces) {
   const Bytes payload = random_bytes((std::size_t{5} << 20) + 123, 1);
-  const Message message = {Step::kForwardProduct, 0, payload.size()};
+  const Message message = {protocol::steps::kForwardProduct, 0, payload.size()};
   auto sender = std::async(std::launch::async, [&] {
     a_->send(message, [&](ByteSink& out) {
       SeededRandom random(2);
@@ -289,7 +300,7 @@ TEST_F(ChannelPair, CarriesLargeMessagesInPieces) {
 
 TEST_F(ChannelPair, SendsPiecesWhileTheBodyStillWorks) {
   const Bytes half(100000, std::byte{1});
-  const Message message = {Step::kForwardProduct, 0, 2 * half.size()};
+  const Message message = {protocol::steps::kForwardProduct, 0, 2 * half.size()};
   std::promise<void> first_half_arrived;
   auto sender = std::async(std::launch::async, [&] {
     a_->send(message, [&](ByteSink& out) {
@@ -311,7 +322,8 @@ TEST_F(ChannelPair, SendsPiecesWhileTheBodyStillWorks) {
 TEST_F(ChannelPair, SendsAndReceivesAtTheSameTime) {
   constexpr int kMessages = 200;
   const auto message = [](int i) {
-    return Message{Step::kOutputShare, static_cast<std::uint32_t>(i), static_cast<std::uint64_t>(i) * 37 % 5000};
+    return Message{protocol::steps::kOutputShare, static_cast<std::uint32_t>(i),
+                   static_cast<std::uint64_t>(i) * 37 % 5000};
   };
   const auto send_all = [&](Channel& end, std::byte fill) {
     for (int i = 0; i < kMessages; ++i) end.send(message(i), Bytes(message(i).size, fill));
@@ -334,11 +346,12 @@ TEST_F(DamagedChannel, IsNoticedForEveryBit) {
   const std::size_t bits = 8 * (kFrameHeaderBytes + kShort.size + kFrameTrailerBytes);
   for (std::size_t bit = 0; bit < bits; ++bit) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, {.flip_bit = bit});
-    tampering.send(kShort, as_bytes(kShortText));
-    ASSERT_EQ(8 * tampering.sent_bytes().size(), bits);
+    const auto tampering = std::make_shared<TamperingTransport>(a_->transport(), Tampering{.flip_bit = bit});
+    Channel sender(tampering);
+    sender.send(kShort, as_bytes(kShortText));
+    ASSERT_EQ(8 * tampering->sent_bytes().size(), bits);
     // Nothing more will come, so that no size however wrong makes the receiver wait.
-    tampering.close();
+    sender.close();
     EXPECT_THROW((void)b_->receive(kShort), ProtocolError) << "bit " << bit;
   }
 }
@@ -347,8 +360,9 @@ TEST_F(DamagedChannel, IsNoticedInAnOpenLinkWithoutWaitingForMore) {
   // Bits of the size, in bytes 20 to 27: a receiver that believed it would wait for bytes that never come.
   for (std::size_t bit = 160; bit < 224; ++bit) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, {.flip_bit = bit});
-    tampering.send(kShort, as_bytes(kShortText));
+    const auto tampering = std::make_shared<TamperingTransport>(a_->transport(), Tampering{.flip_bit = bit});
+    Channel sender(tampering);
+    sender.send(kShort, as_bytes(kShortText));
     auto receiver = std::async(std::launch::async, [&] { (void)b_->receive(kShort); });
     const bool in_time = receiver.wait_for(kPatience) == std::future_status::ready;
     EXPECT_TRUE(in_time) << "bit " << bit;
@@ -359,11 +373,13 @@ TEST_F(DamagedChannel, IsNoticedInAnOpenLinkWithoutWaitingForMore) {
 
 TEST_F(DamagedChannel, IsNoticedInALargeMessage) {
   const Bytes payload = random_bytes(300000, 4);
-  const Message message = {Step::kForwardProduct, 0, payload.size()};
+  const Message message = {protocol::steps::kForwardProduct, 0, payload.size()};
   for (const std::size_t byte : {std::size_t{0}, std::size_t{65536}, std::size_t{150001}, payload.size() - 1}) {
     std::tie(a_, b_) = make_memory_channels();
-    TamperingChannel tampering(*a_, {.flip_bit = 8 * (kFrameHeaderBytes + byte) + 3});
-    tampering.send(message, payload);
+    const auto tampering = std::make_shared<TamperingTransport>(
+        a_->transport(), Tampering{.flip_bit = 8 * (kFrameHeaderBytes + byte) + 3});
+    Channel sender(tampering);
+    sender.send(message, payload);
     EXPECT_THAT(message_of<ProtocolError>([&] { (void)b_->receive(message); }), HasSubstr("damaged"));
     expect_closed();
   }
@@ -373,7 +389,7 @@ TEST_F(DamagedChannel, IsNoticedWhenTheStreamEndsAnywhere) {
   const Bytes frame = frames_of({kShort});
   for (std::size_t length = 0; length < frame.size(); ++length) {
     std::tie(a_, b_) = make_memory_channels();
-    a_->write_raw(ByteView(frame).first(length));
+    a_->transport()->write(ByteView(frame).first(length));
     a_->close();
     EXPECT_THROW((void)b_->receive(kShort), TransportError) << length << " bytes";
   }
@@ -389,7 +405,7 @@ TEST_F(DamagedChannel, NoticesReplayedDroppedAndSwappedMessages) {
   };
   for (const auto& [arriving, good] : std::vector<Case>{{{0, 0}, 1}, {{0, 1, 0}, 2}, {{1}, 0}, {{0, 2}, 1}}) {
     std::tie(a_, b_) = make_memory_channels();
-    for (const std::size_t i : arriving) a_->write_raw(ByteView(frames).subspan(i * size, size));
+    for (const std::size_t i : arriving) a_->transport()->write(ByteView(frames).subspan(i * size, size));
     for (std::size_t i = 0; i < good; ++i) EXPECT_NO_THROW((void)b_->receive(kShort));
     EXPECT_THAT(message_of<ProtocolError>([&] { (void)b_->receive(kShort); }),
                 HasSubstr("message number " + std::to_string(arriving.back()) + " arrived in place of " +
@@ -404,7 +420,7 @@ TEST_F(DamagedChannel, RefusesAPayloadThatCameWithAnotherHeader) {
   const std::size_t size = frames.size() / 2;
   Bytes mixed(frames.begin(), frames.begin() + kFrameHeaderBytes);
   mixed.insert(mixed.end(), frames.begin() + static_cast<std::ptrdiff_t>(size) + kFrameHeaderBytes, frames.end());
-  a_->write_raw(mixed);
+  a_->transport()->write(mixed);
   EXPECT_THROW((void)b_->receive(kShort), ProtocolError);
 }
 
@@ -433,7 +449,7 @@ TEST_F(MemoryChannel, WakesAReceiverInTheMiddleOfAMessage) {
       (void)in.read_u32();
     });
   });
-  a_->write_raw(ByteView(frames_of({kShort})).first(kFrameHeaderBytes + 4));
+  a_->transport()->write(ByteView(frames_of({kShort})).first(kFrameHeaderBytes + 4));
   in_the_middle.get_future().wait();
   a_->close();
   EXPECT_THROW(receiver.get(), TransportError);
@@ -449,15 +465,15 @@ TEST_F(MemoryChannel, DeliversWhatWasSentBeforeTheEnd) {
 
 TEST_F(MemoryChannel, DoesNotTakeTheInsideOfARefusedMessageForTheNextOne) {
   // A hostile peer hides a whole valid frame in the payload of a message that nobody expects.
-  const Message wanted{Step::kOutputShare, 3, 4};
+  const Message wanted{protocol::steps::kOutputShare, 3, 4};
   const Bytes hidden = frames_of({wanted});
-  a_->send({Step::kOutputShare, 0, hidden.size()}, hidden);
+  a_->send({protocol::steps::kOutputShare, 0, hidden.size()}, hidden);
   EXPECT_THROW((void)b_->receive(wanted), ProtocolError);
   EXPECT_THROW((void)b_->receive(wanted), TransportError);
 }
 
 TEST_F(MemoryChannel, ReceivesNothingAfterItWasClosedOnThisSide) {
-  const Message m{Step::kOutputShare, 0, 4};
+  const Message m{protocol::steps::kOutputShare, 0, 4};
   a_->send(m, Bytes(4));
   b_->close();
   EXPECT_THROW((void)b_->receive(m), TransportError);
@@ -474,7 +490,7 @@ TEST_F(MemoryChannel, WithACapacityMakesASenderWaitUntilThePeerReceivesOrEitherC
   std::tie(a_, b_) = make_memory_channels(/*capacity=*/16);
   EXPECT_EQ(a_->send_capacity(), 16U);
   const Bytes payload = random_bytes(1000, 9);
-  const Message message{Step::kForwardOperand, 0, payload.size()};
+  const Message message{protocol::steps::kForwardOperand, 0, payload.size()};
   auto sending = std::async(std::launch::async, [&] { a_->send(message, payload); });
   EXPECT_EQ(b_->receive(message), payload);
   EXPECT_NO_THROW(sending.get());
@@ -486,7 +502,7 @@ TEST_F(MemoryChannel, WithACapacityMakesASenderWaitUntilThePeerReceivesOrEitherC
 }
 
 TEST_F(MemoryChannel, NeverMakesASenderWait) {
-  const Message large = {Step::kForwardOperand, 0, std::uint64_t{8} << 20};
+  const Message large = {protocol::steps::kForwardOperand, 0, std::uint64_t{8} << 20};
   EXPECT_GE(a_->send_capacity(), large.size);
   a_->send(large, Bytes(large.size));
   EXPECT_EQ(total(a_->sent()), (Traffic{1, large.size}));

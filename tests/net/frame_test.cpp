@@ -11,6 +11,7 @@
 
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 namespace {
@@ -19,7 +20,7 @@ using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 constexpr FrameHeader kExample = {
-    .message = {.step = Step::kForwardProduct, .layer = 0x01020304, .size = 0x1112131415161718},
+    .message = {.step = protocol::steps::kForwardProduct, .layer = 0x01020304, .size = 0x1112131415161718},
     .sequence = 0x2122232425262728,
 };
 
@@ -33,8 +34,8 @@ FrameHeaderBytes resealed(FrameHeaderBytes bytes) {
 TEST(FrameHeader, IsReadBackAsWritten) {
   const std::vector<FrameHeader> headers = {
       kExample,
-      {.message = {.step = Step::kPublicKey, .layer = 0, .size = 0}, .sequence = 0},
-      {.message = {.step = static_cast<Step>(0xFFFF),
+      {.message = {.step = protocol::steps::kPublicKey, .layer = 0, .size = 0}, .sequence = 0},
+      {.message = {.step = Step::numbered(0xFFFF),
                    .layer = std::numeric_limits<std::uint32_t>::max(),
                    .size = std::numeric_limits<std::uint64_t>::max()},
        .sequence = std::numeric_limits<std::uint64_t>::max()},

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,6 +6,7 @@
 #include <string>
 
 #include "net/ledger_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 namespace {
@@ -20,14 +21,14 @@ class LedgersOfTwo : public LedgerPair {
 
   [[nodiscard]] LedgerComparison compared() {
     close();
-    return compare(read_ledger(path_a_), read_ledger(path_b_));
+    return compare(read_ledger(path_a_, testing::all_steps()), read_ledger(path_b_, testing::all_steps()));
   }
   /// A file with the first `lines` lines of another.
   [[nodiscard]] LedgerFile cut(const std::filesystem::path& path, std::size_t lines) const {
     auto kept = lines_of(content_of(path));
     kept.resize(lines);
     (void)folder_.write("cut", text_of_lines(kept));
-    return read_ledger(folder_ / "cut");
+    return read_ledger(folder_ / "cut", testing::all_steps());
   }
 };
 
@@ -45,9 +46,9 @@ TEST_F(LedgersOfTwo, AgreeAfterAnHonestRun) {
 }
 
 TEST_F(LedgersOfTwo, DifferInTheShapeThatEachBelievedIn) {
-  a_->send({Step::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
-  (void)b_->receive({Step::kForwardOperand, 3, 7, 31, 4});
-  pass(*a_, *b_, {Step::kForwardOperand, 3, 7, 62, 2}, "operand");
+  a_->send({protocol::steps::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
+  (void)b_->receive({protocol::steps::kForwardOperand, 3, 7, 31, 4});
+  pass(*a_, *b_, {protocol::steps::kForwardOperand, 3, 7, 62, 2}, "operand");
   const LedgerComparison comparison = compared();
   EXPECT_FALSE(comparison.agree());
   EXPECT_EQ(comparison.first_to_second.alike, 3U);
@@ -59,16 +60,16 @@ TEST_F(LedgersOfTwo, DifferInTheShapeThatEachBelievedIn) {
 
 TEST_F(LedgersOfTwo, DifferWhereOnePartyWroteSomethingElse) {
   close();
-  const LedgerFile a = read_ledger(path_a_);
+  const LedgerFile a = read_ledger(path_a_, testing::all_steps());
   // B's account of the same run, with another payload in the second message that it sent.
   {
     Ledger lying(folder_ / "lying", head_of("B"));
-    const LedgerFile b = read_ledger(path_b_);
+    const LedgerFile b = read_ledger(path_b_, testing::all_steps());
     for (const LedgerEntry& e : b.received.entries) lying.write(Direction::kReceived, e.message, e.checksum);
     lying.write(Direction::kSent, b.sent.entries[0].message, b.sent.entries[0].checksum);
     lying.write(Direction::kSent, b.sent.entries[1].message, 0x0badcafe);
   }
-  const LedgerFile b = read_ledger(folder_ / "lying");
+  const LedgerFile b = read_ledger(folder_ / "lying", testing::all_steps());
   for (const bool a_first : {true, false}) {
     const LedgerComparison comparison = a_first ? compare(a, b) : compare(b, a);
     EXPECT_FALSE(comparison.agree());
@@ -84,7 +85,7 @@ TEST_F(LedgersOfTwo, DifferWhereOnePartyWroteSomethingElse) {
 
 TEST_F(LedgersOfTwo, AgreeAsFarAsBothGoIfOnePartyWasKilled) {
   close();
-  const LedgerFile a = read_ledger(path_a_);
+  const LedgerFile a = read_ledger(path_a_, testing::all_steps());
   const LedgerFile b = cut(path_b_, 4);
   ASSERT_FALSE(b.closed);
   const LedgerComparison comparison = compare(a, b);
@@ -99,17 +100,17 @@ TEST_F(LedgersOfTwo, AgreeAsFarAsBothGoIfOnePartyWasKilled) {
 }
 
 TEST_F(LedgersOfTwo, StillDifferInTheCommonPartIfOnePartyWasKilled) {
-  a_->send({Step::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
-  (void)b_->receive({Step::kForwardOperand, 3, 7, 31, 4});
-  pass(*a_, *b_, {Step::kForwardOperand, 3, 7, 62, 2}, "operand");
+  a_->send({protocol::steps::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
+  (void)b_->receive({protocol::steps::kForwardOperand, 3, 7, 31, 4});
+  pass(*a_, *b_, {protocol::steps::kForwardOperand, 3, 7, 62, 2}, "operand");
   close();
-  const LedgerComparison comparison = compare(read_ledger(path_a_), cut(path_b_, 7));
+  const LedgerComparison comparison = compare(read_ledger(path_a_, testing::all_steps()), cut(path_b_, 7));
   EXPECT_FALSE(comparison.agree());
   EXPECT_THAT(comparison.first_to_second.difference, HasSubstr("message 3"));
 }
 
 TEST_F(LedgersOfTwo, AgreeIfAMessageWasUnderWayWhenItsReceiverStopped) {
-  a_->send({Step::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
+  a_->send({protocol::steps::kForwardOperand, 3, 7, 62, 2}, as_bytes("operand"));
   const LedgerComparison comparison = compared();
   EXPECT_TRUE(comparison.agree());
   EXPECT_EQ(comparison.first_to_second.shorter,
@@ -118,9 +119,9 @@ TEST_F(LedgersOfTwo, AgreeIfAMessageWasUnderWayWhenItsReceiverStopped) {
 
 TEST_F(LedgersOfTwo, DifferIfSomethingWasReceivedThatNobodySent) {
   close();
-  LedgerFile b = read_ledger(path_b_);
-  b.received.entries.push_back({{Step::kPublicKey, 0, 8}, 0xff});
-  const LedgerComparison comparison = compare(read_ledger(path_a_), b);
+  LedgerFile b = read_ledger(path_b_, testing::all_steps());
+  b.received.entries.push_back({{protocol::steps::kPublicKey, 0, 8}, 0xff});
+  const LedgerComparison comparison = compare(read_ledger(path_a_, testing::all_steps()), b);
   EXPECT_FALSE(comparison.agree());
   EXPECT_EQ(comparison.first_to_second.difference,
             "message 3: B received 'public key' of layer 0, 8 bytes, CRC-32C 000000ff, and A's ledger, which is "
@@ -129,8 +130,8 @@ TEST_F(LedgersOfTwo, DifferIfSomethingWasReceivedThatNobodySent) {
 
 TEST_F(LedgersOfTwo, DoNotBelongTogetherIfTheyAreOnePartysOrOfTwoSessions) {
   close();
-  const LedgerFile a = read_ledger(path_a_);
-  LedgerFile b = read_ledger(path_b_);
+  const LedgerFile a = read_ledger(path_a_, testing::all_steps());
+  LedgerFile b = read_ledger(path_b_, testing::all_steps());
   EXPECT_THAT(compare(a, a).strangers, HasSubstr("both ledgers are party A's"));
   EXPECT_FALSE(compare(a, a).agree());
   b.head.session = "another";
@@ -146,7 +147,7 @@ TEST(LedgersOfTwoSessions, AreToldByTheirFirstMessages) {
     LedgerFile file;
     file.head.party = party;
     const auto hello = [](std::uint32_t checksum) {
-      return LedgerEntry{.message = {.step = Step::kHello}, .checksum = checksum};
+      return LedgerEntry{.message = {.step = protocol::steps::kHello}, .checksum = checksum};
     };
     file.sent.entries = {hello(sent)};
     file.received.entries = {hello(received)};

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,6 +15,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "net/ledger_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
@@ -36,7 +37,7 @@ class LedgerRead : public LedgerPair {
 
   [[nodiscard]] static LedgerFile read(const std::string& text) {
     std::istringstream in(text);
-    return read_ledger(in, "changed");
+    return read_ledger(in, "changed", testing::all_steps());
   }
   /// Refused, or known to be incomplete: either way nobody takes it for the ledger that was written.
   [[nodiscard]] static bool is_noticed(const std::string& text) {
@@ -80,7 +81,7 @@ const std::string kHead = "BlindFL ledger\t1\tparty\tA\tsession\t-\tstarted\t202
 const std::string kKey = "public key\t0\t-\t8\tpublic\tthe sender's public key\t54a670d0";
 
 TEST_F(LedgerRead, HasAllThatWasWritten) {
-  const LedgerFile a = read_ledger(path_a_);
+  const LedgerFile a = read_ledger(path_a_, testing::all_steps());
   EXPECT_EQ(a.name, path_a_.string());
   EXPECT_EQ(a.head.party, "A");
   EXPECT_EQ(a.head.session, "golden");
@@ -89,13 +90,13 @@ TEST_F(LedgerRead, HasAllThatWasWritten) {
   EXPECT_FALSE(a.cut_within_line);
   ASSERT_EQ(a.sent.entries.size(), 3U);
   ASSERT_EQ(a.received.entries.size(), 2U);
-  EXPECT_EQ(a.sent.entries[0], (LedgerEntry{{Step::kPublicKey, 0, 8}, 0x54a670d0}));
-  EXPECT_EQ(a.sent.entries[2], (LedgerEntry{{Step::kForwardOperand, 3, 7, 62, 2}, 0x10d61917}));
-  EXPECT_EQ(a.received.entries[1], (LedgerEntry{{Step::kOutputShare, 4, 0, 128, 1}, 0x237b38ef}));
+  EXPECT_EQ(a.sent.entries[0], (LedgerEntry{{protocol::steps::kPublicKey, 0, 8}, 0x54a670d0}));
+  EXPECT_EQ(a.sent.entries[2], (LedgerEntry{{protocol::steps::kForwardOperand, 3, 7, 62, 2}, 0x10d61917}));
+  EXPECT_EQ(a.received.entries[1], (LedgerEntry{{protocol::steps::kOutputShare, 4, 0, 128, 1}, 0x237b38ef}));
   EXPECT_EQ(a.sent.traffic, (Traffic{3, 22}));
   EXPECT_EQ(a.received.traffic, (Traffic{2, 7}));
   EXPECT_EQ(a.sent.hash, "841ad1b93f944d24c93a46706cbf47fa775d6c37581360baf7cdb2e845345f6b");
-  const LedgerFile b = read_ledger(path_b_);
+  const LedgerFile b = read_ledger(path_b_, testing::all_steps());
   EXPECT_EQ(b.head.party, "B");
   EXPECT_EQ(b.received.hash, a.sent.hash);
   EXPECT_EQ(b.sent.hash, a.received.hash);
@@ -103,15 +104,15 @@ TEST_F(LedgerRead, HasAllThatWasWritten) {
 }
 
 TEST_F(LedgerRead, AddsUpPerStepAndDirection) {
-  const std::vector<StepTotals> totals = audit(read_ledger(path_a_));
+  const std::vector<StepTotals> totals = audit(read_ledger(path_a_, testing::all_steps()));
   ASSERT_EQ(totals.size(), 3U);
-  EXPECT_EQ(totals[0].step, Step::kPublicKey);
+  EXPECT_EQ(totals[0].step, protocol::steps::kPublicKey);
   EXPECT_EQ(totals[0].sent, (Traffic{1, 8}));
   EXPECT_EQ(totals[0].received, (Traffic{1, 7}));
-  EXPECT_EQ(totals[1].step, Step::kForwardOperand);
+  EXPECT_EQ(totals[1].step, protocol::steps::kForwardOperand);
   EXPECT_EQ(totals[1].sent, (Traffic{2, 14}));
   EXPECT_EQ(totals[1].received, Traffic{});
-  EXPECT_EQ(totals[2].step, Step::kOutputShare);
+  EXPECT_EQ(totals[2].step, protocol::steps::kOutputShare);
   EXPECT_EQ(totals[2].received, (Traffic{1, 0}));
 }
 
@@ -184,7 +185,7 @@ TEST_F(LedgerRead, RefusesWhatIsNotALedgerAndSaysWhy) {
   std::filesystem::create_directory(folder_ / "folder");
   ASSERT_EQ(mkfifo((folder_ / "pipe").c_str(), 0600), 0);
   const auto refusal_of = [&](const char* name) {
-    return message_of<DataError>([&] { (void)read_ledger(folder_ / name); });
+    return message_of<DataError>([&] { (void)read_ledger(folder_ / name, testing::all_steps()); });
   };
   EXPECT_THAT(refusal_of("missing"), AllOf(HasSubstr("missing"), HasSubstr("no such file")));
   EXPECT_THAT(refusal_of("folder"), HasSubstr("not a regular file"));
@@ -254,7 +255,7 @@ TEST_F(LedgerRead, RefusesForgedHeads) {
 
 TEST_F(LedgerRead, RefusesBytesThatCannotBeCounted) {
   LedgerLines lines;
-  const Message large{Step::kPublicKey, 0, std::numeric_limits<std::uint64_t>::max()};
+  const Message large{protocol::steps::kPublicKey, 0, std::numeric_limits<std::uint64_t>::max()};
   std::string text = lines.head(head_of("A")) + "\n";
   text += lines.message(Direction::kSent, {large, 0}) + "\n";
   EXPECT_EQ(read(text).sent.traffic.bytes, large.size);

@@ -10,10 +10,11 @@
 #include <tuple>
 #include <vector>
 
-#include "blindfl/net/ledger.h"
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger.h"
+#include "blindfl/net/ledger/ledger_file.h"
 #include "blindfl/net/memory_channel.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 
@@ -55,11 +56,11 @@ class LedgerPair : public ::testing::Test {
 
   /// A few messages both ways, with and without a shape, one of them empty and one of them sent twice.
   void exchange() {
-    pass(*a_, *b_, {Step::kPublicKey, 0, 8}, "key of A");
-    pass(*b_, *a_, {Step::kPublicKey, 0, 7}, "B's key");
-    pass(*a_, *b_, {Step::kForwardOperand, 3, 7, 62, 2}, "operand");
-    pass(*b_, *a_, {Step::kOutputShare, 4, 0, 128, 1}, "");
-    pass(*a_, *b_, {Step::kForwardOperand, 3, 7, 62, 2}, "operand");
+    pass(*a_, *b_, {protocol::steps::kPublicKey, 0, 8}, "key of A");
+    pass(*b_, *a_, {protocol::steps::kPublicKey, 0, 7}, "B's key");
+    pass(*a_, *b_, {protocol::steps::kForwardOperand, 3, 7, 62, 2}, "operand");
+    pass(*b_, *a_, {protocol::steps::kOutputShare, 4, 0, 128, 1}, "");
+    pass(*a_, *b_, {protocol::steps::kForwardOperand, 3, 7, 62, 2}, "operand");
   }
 
   void close() {

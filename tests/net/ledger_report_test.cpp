@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger_report.h"
+#include "blindfl/net/ledger/ledger_report.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,6 +8,7 @@
 #include <string>
 
 #include "net/ledger_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 namespace {
@@ -22,8 +23,8 @@ class LedgerReport : public LedgerPair {
   LedgerReport() {
     exchange();
     close();
-    ledger_a_ = read_ledger(path_a_);
-    ledger_b_ = read_ledger(path_b_);
+    ledger_a_ = read_ledger(path_a_, testing::all_steps());
+    ledger_b_ = read_ledger(path_b_, testing::all_steps());
     ledger_a_.name = "a.ledger";
   }
 

@@ -1,4 +1,4 @@
-#include "blindfl/net/ledger.h"
+#include "blindfl/net/ledger/ledger.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,8 @@
 
 #include "blindfl/base/error.h"
 #include "net/ledger_fixture.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
@@ -51,7 +52,7 @@ constexpr std::string_view kLedgerOfA =
     "end\tsent\t3\t22\treceived\t2\t7\t"
     "6b109b94f47e3f849e3f4db6f7c07faf1728506fda14a76893c81ff2b6fd45c5\n";
 
-constexpr Message kShort = {.step = Step::kForwardOperand, .layer = 2, .size = 8};
+constexpr Message kShort = {.step = protocol::steps::kForwardOperand, .layer = 2, .size = 8};
 constexpr std::string_view kShortText = "8 bytes!";
 
 /// No file of this process grows beyond so many bytes, as if the disk were full.
@@ -102,9 +103,9 @@ TEST_F(LedgerOfALink, HasTheSameLinesAtBothEndsButForTheDirection) {
 TEST_F(LedgerOfALink, HasNoPayload) {
   const std::string payload = "a secret of thirty-two bytes, ok";
   const Bytes zeros(32);
-  pass(*a_, *b_, {Step::kOutputShare, 0, payload.size(), 2, 2}, payload);
-  a_->send({Step::kOutputShare, 0, zeros.size()}, zeros);
-  (void)b_->receive({Step::kOutputShare, 0, zeros.size()});
+  pass(*a_, *b_, {protocol::steps::kOutputShare, 0, payload.size(), 2, 2}, payload);
+  a_->send({protocol::steps::kOutputShare, 0, zeros.size()}, zeros);
+  (void)b_->receive({protocol::steps::kOutputShare, 0, zeros.size()});
   close();
   std::string hex;
   for (const char c : payload) {
@@ -129,7 +130,7 @@ TEST_F(LedgerOfALink, HasExactlyTheMessagesThatCount) {
   const auto expect_counts = [](const Channel& channel, const std::filesystem::path& path) {
     std::map<Step, Traffic> sent;
     std::map<Step, Traffic> received;
-    for (const StepTotals& totals : audit(read_ledger(path))) {
+    for (const StepTotals& totals : audit(read_ledger(path, testing::all_steps()))) {
       if (totals.sent.messages > 0) sent[totals.step] = totals.sent;
       if (totals.received.messages > 0) received[totals.step] = totals.received;
     }
@@ -141,16 +142,17 @@ TEST_F(LedgerOfALink, HasExactlyTheMessagesThatCount) {
 }
 
 TEST_F(LedgerOfALink, LeavesOutAMessageThatArrivedDamaged) {
-  testing::TamperingChannel damaged(*a_, {.flip_bit = 8 * (kFrameHeaderBytes + 3)});
+  Channel damaged(std::make_shared<testing::TamperingTransport>(
+      a_->transport(), testing::Tampering{.flip_bit = 8 * (kFrameHeaderBytes + 3)}));
   damaged.send(kShort, as_bytes(kShortText));
   EXPECT_THROW((void)b_->receive(kShort), ProtocolError);
   b_->close_ledger();
-  EXPECT_TRUE(read_ledger(path_b_).received.entries.empty());
+  EXPECT_TRUE(read_ledger(path_b_, testing::all_steps()).received.entries.empty());
 }
 
 TEST_F(LedgerOfALink, IsWrittenByASenderAndAReceiverAtTheSameTime) {
   constexpr std::uint32_t kMessages = 400;
-  const auto message = [](std::uint32_t i) { return Message{Step::kForwardProduct, i, i % 50, i, 1}; };
+  const auto message = [](std::uint32_t i) { return Message{protocol::steps::kForwardProduct, i, i % 50, i, 1}; };
   const auto send = [&](Channel& end) {
     for (std::uint32_t i = 0; i < kMessages; ++i) end.send(message(i), Bytes(i % 50, static_cast<std::byte>(i)));
   };
@@ -163,8 +165,8 @@ TEST_F(LedgerOfALink, IsWrittenByASenderAndAReceiverAtTheSameTime) {
   receive(*b_);
   for (std::thread* thread : {&a_sends, &a_receives, &b_sends}) thread->join();
   close();
-  const LedgerFile a = read_ledger(path_a_);
-  const LedgerFile b = read_ledger(path_b_);
+  const LedgerFile a = read_ledger(path_a_, testing::all_steps());
+  const LedgerFile b = read_ledger(path_b_, testing::all_steps());
   EXPECT_EQ(a.sent.traffic.messages, kMessages);
   EXPECT_EQ(a.received.traffic.messages, kMessages);
   EXPECT_EQ(a.sent.hash, b.received.hash);
@@ -185,7 +187,7 @@ TEST_F(LedgerOfALink, StartsBeforeTheFirstMessageAndOnce) {
 TEST_F(LedgerOfALink, IsOnDiskUpToTheLastFewMessagesBeforeItIsClosed) {
   for (std::size_t i = 1; i <= 3 * Ledger::kLinesPerFlush; ++i) {
     pass(*a_, *b_, kShort, kShortText);
-    const std::size_t written = read_ledger(path_a_).sent.entries.size();
+    const std::size_t written = read_ledger(path_a_, testing::all_steps()).sent.entries.size();
     EXPECT_LT(i - written, Ledger::kLinesPerFlush);
   }
 }
@@ -220,7 +222,7 @@ TEST_F(LedgerOfALink, ThatCannotBeWrittenStopsTheRunAndNamesTheFile) {
   }
   EXPECT_THROW(a_->send(kShort, as_bytes(kShortText)), TransportError) << "the peer must learn of it";
   a_.reset();
-  const LedgerFile ledger = read_ledger(path_a_);
+  const LedgerFile ledger = read_ledger(path_a_, testing::all_steps());
   EXPECT_FALSE(ledger.closed);
   EXPECT_TRUE(ledger.cut_within_line);
 }
@@ -294,7 +296,7 @@ TEST(Ledger, RefusesNamesThatWouldSpoilALine) {
     EXPECT_FALSE(std::filesystem::exists(folder / "a"));
   }
   Ledger(folder / "a", head_of(std::string(64, 'p'), std::string(64, 's'))).close();
-  EXPECT_EQ(read_ledger(folder / "a").head.session, std::string(64, 's'));
+  EXPECT_EQ(read_ledger(folder / "a", testing::all_steps()).head.session, std::string(64, 's'));
 }
 
 TEST(Ledger, RefusesMessagesOnceItIsClosed) {
@@ -302,16 +304,16 @@ TEST(Ledger, RefusesMessagesOnceItIsClosed) {
   Ledger ledger(folder / "a", head_of("A"));
   ledger.close();
   EXPECT_THROW(ledger.write(Direction::kSent, kShort, 0), InvalidArgument);
-  EXPECT_TRUE(read_ledger(folder / "a").closed);
+  EXPECT_TRUE(read_ledger(folder / "a", testing::all_steps()).closed);
 }
 
 TEST(Ledger, HasRoomInALineForEveryStep) {
   constexpr std::uint64_t kMost = std::numeric_limits<std::uint64_t>::max();
-  for (const StepInfo& step : all_steps()) {
+  for (const Step& step : testing::all_steps().steps()) {
     LedgerLines lines;
-    const Message largest{step.step, std::numeric_limits<std::uint32_t>::max(), kMost, kMost, kMost};
+    const Message largest{step, std::numeric_limits<std::uint32_t>::max(), kMost, kMost, kMost};
     // The message's number may have 19 more digits than here.
-    EXPECT_LT(lines.message(Direction::kReceived, {largest, 0}).size() + 20, kMaxLedgerLineBytes) << step.name;
+    EXPECT_LT(lines.message(Direction::kReceived, {largest, 0}).size() + 20, kMaxLedgerLineBytes) << name_of(step);
   }
 }
 

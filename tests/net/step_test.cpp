@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -12,72 +13,75 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "testing/steps.h"
 
 namespace blindfl::net {
 namespace {
 
+using testing::all_steps;
 using ::testing::HasSubstr;
 using ::testing::ThrowsMessage;
 
 TEST(Step, NumbersAscendWithoutRepetition) {
   std::vector<Step> steps;
-  for (const StepInfo& info : all_steps()) steps.push_back(info.step);
+  for (const Step& step : all_steps().steps()) steps.push_back(step);
   ASSERT_FALSE(steps.empty());
   EXPECT_EQ(std::ranges::adjacent_find(steps, std::ranges::greater_equal{}), steps.end());
 }
 
 TEST(Step, NumbersAreThoseOfTheWireFormat) {
   const std::vector<std::pair<Step, unsigned>> numbers = {
-      {Step::kPublicKey, 1},
-      {Step::kAgreement, 2},
-      {Step::kHello, 3},
-      {Step::kSettings, 4},
-      {Step::kPing, 5},
-      {Step::kForwardOperand, 10},
-      {Step::kForwardProduct, 11},
-      {Step::kOutputShare, 12},
-      {Step::kDerivativeOperand, 13},
-      {Step::kGradientProduct, 14},
-      {Step::kTableOperand, 20},
-      {Step::kLookupProduct, 21},
-      {Step::kWeightOperand, 22},
-      {Step::kEmbeddingProduct, 23},
-      {Step::kEmbeddingOperand, 24},
-      {Step::kWeightGradient, 25},
-      {Step::kBackwardOperand, 26},
-      {Step::kEmbeddingDerivative, 27},
-      {Step::kDerivativeShare, 28},
-      {Step::kTableGradient, 29},
-      {Step::kIdCount, 30},
-      {Step::kBlindedIds, 31},
-      {Step::kDoubleBlindedIds, 32},
-      {Step::kShuffledIds, 33},
-      {Step::kMissingIds, 34},
-      {Step::kNamedIds, 35},
-      {Step::kAlignedOrder, 36},
-      {Step::kKeptAlignments, 37},
-      {Step::kFeatureShape, 40},
-      {Step::kRunOffer, 41},
-      {Step::kStopVote, 42},
+      {protocol::steps::kPublicKey, 1},
+      {protocol::steps::kAgreement, 2},
+      {protocol::steps::kHello, 3},
+      {protocol::steps::kSettings, 4},
+      {steps::kPing, 5},
+      {protocol::steps::kForwardOperand, 10},
+      {protocol::steps::kForwardProduct, 11},
+      {protocol::steps::kOutputShare, 12},
+      {protocol::steps::kDerivativeOperand, 13},
+      {protocol::steps::kGradientProduct, 14},
+      {protocol::steps::kTableOperand, 20},
+      {protocol::steps::kLookupProduct, 21},
+      {protocol::steps::kWeightOperand, 22},
+      {protocol::steps::kEmbeddingProduct, 23},
+      {protocol::steps::kEmbeddingOperand, 24},
+      {protocol::steps::kWeightGradient, 25},
+      {protocol::steps::kBackwardOperand, 26},
+      {protocol::steps::kEmbeddingDerivative, 27},
+      {protocol::steps::kDerivativeShare, 28},
+      {protocol::steps::kTableGradient, 29},
+      {protocol::steps::kIdCount, 30},
+      {protocol::steps::kBlindedIds, 31},
+      {protocol::steps::kDoubleBlindedIds, 32},
+      {protocol::steps::kShuffledIds, 33},
+      {protocol::steps::kMissingIds, 34},
+      {protocol::steps::kNamedIds, 35},
+      {protocol::steps::kAlignedOrder, 36},
+      {protocol::steps::kKeptAlignments, 37},
+      {run::steps::kFeatureShape, 40},
+      {run::steps::kRunOffer, 41},
+      {run::steps::kStopVote, 42},
   };
-  ASSERT_EQ(numbers.size(), all_steps().size());
+  ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
-    EXPECT_EQ(static_cast<unsigned>(step), number);
-    EXPECT_EQ(describe(step).step, step);
+    EXPECT_EQ(step.number(), number);
+    EXPECT_EQ(describe(step).number, number);
   }
 }
 
 TEST(Step, SaysWhatItContainsAndReveals) {
   std::set<std::string_view> names;
-  for (const StepInfo& info : all_steps()) {
+  for (const Step& step : all_steps().steps()) {
+    const StepInfo& info = describe(step);
     EXPECT_FALSE(info.name.empty());
     EXPECT_FALSE(info.contains.empty()) << info.name;
     EXPECT_FALSE(info.reveals.empty()) << info.name;
     EXPECT_TRUE(names.insert(info.name).second) << info.name << " is the name of two steps";
-    EXPECT_EQ(&describe(info.step), &info);
-    EXPECT_EQ(name_of(info.step), info.name);
+    EXPECT_EQ(name_of(step), info.name);
     EXPECT_NE(info.name, "unknown");
-    EXPECT_EQ(find_step(info.name), &info);
+    EXPECT_EQ(all_steps().find(info.name), &info);
+    EXPECT_EQ(all_steps().known(Step::numbered(info.number)).info(), &info);
     EXPECT_FALSE(name_of(info.protection).empty());
     for (const std::string_view words : {info.name, info.contains, info.reveals}) {
       EXPECT_EQ(words.find_first_of("\t\n"), std::string_view::npos) << "ledgers have it as a field of a line";
@@ -87,41 +91,42 @@ TEST(Step, SaysWhatItContainsAndReveals) {
 
 TEST(Step, SaysWhatProtectsIt) {
   const std::vector<std::pair<Step, std::string_view>> protections = {
-      {Step::kPublicKey, "public"},
-      {Step::kAgreement, "public"},
-      {Step::kForwardOperand, "encrypted"},
-      {Step::kForwardProduct, "masked"},
-      {Step::kOutputShare, "share"},
-      {Step::kDerivativeOperand, "encrypted"},
-      {Step::kGradientProduct, "masked"},
-      {Step::kHello, "public"},
-      {Step::kSettings, "public"},
-      {Step::kPing, "public"},
-      {Step::kTableOperand, "encrypted"},
-      {Step::kLookupProduct, "masked"},
-      {Step::kWeightOperand, "encrypted"},
-      {Step::kEmbeddingProduct, "masked"},
-      {Step::kEmbeddingOperand, "encrypted"},
-      {Step::kWeightGradient, "masked"},
-      {Step::kBackwardOperand, "encrypted"},
-      {Step::kEmbeddingDerivative, "masked"},
-      {Step::kDerivativeShare, "encrypted"},
-      {Step::kTableGradient, "masked"},
-      {Step::kIdCount, "public"},
-      {Step::kBlindedIds, "blinded"},
-      {Step::kDoubleBlindedIds, "blinded"},
-      {Step::kShuffledIds, "blinded"},
-      {Step::kMissingIds, "blinded"},
-      {Step::kNamedIds, "blinded"},
-      {Step::kAlignedOrder, "public"},
-      {Step::kKeptAlignments, "public"},
-      {Step::kFeatureShape, "public"},
-      {Step::kRunOffer, "public"},
-      {Step::kStopVote, "public"},
+      {protocol::steps::kPublicKey, "public"},
+      {protocol::steps::kAgreement, "public"},
+      {protocol::steps::kForwardOperand, "encrypted"},
+      {protocol::steps::kForwardProduct, "masked"},
+      {protocol::steps::kOutputShare, "share"},
+      {protocol::steps::kDerivativeOperand, "encrypted"},
+      {protocol::steps::kGradientProduct, "masked"},
+      {protocol::steps::kHello, "public"},
+      {protocol::steps::kSettings, "public"},
+      {steps::kPing, "public"},
+      {protocol::steps::kTableOperand, "encrypted"},
+      {protocol::steps::kLookupProduct, "masked"},
+      {protocol::steps::kWeightOperand, "encrypted"},
+      {protocol::steps::kEmbeddingProduct, "masked"},
+      {protocol::steps::kEmbeddingOperand, "encrypted"},
+      {protocol::steps::kWeightGradient, "masked"},
+      {protocol::steps::kBackwardOperand, "encrypted"},
+      {protocol::steps::kEmbeddingDerivative, "masked"},
+      {protocol::steps::kDerivativeShare, "encrypted"},
+      {protocol::steps::kTableGradient, "masked"},
+      {protocol::steps::kIdCount, "public"},
+      {protocol::steps::kBlindedIds, "blinded"},
+      {protocol::steps::kDoubleBlindedIds, "blinded"},
+      {protocol::steps::kShuffledIds, "blinded"},
+      {protocol::steps::kMissingIds, "blinded"},
+      {protocol::steps::kNamedIds, "blinded"},
+      {protocol::steps::kAlignedOrder, "public"},
+      {protocol::steps::kKeptAlignments, "public"},
+      {run::steps::kFeatureShape, "public"},
+      {run::steps::kRunOffer, "public"},
+      {run::steps::kStopVote, "public"},
   };
-  ASSERT_EQ(protections.size(), all_steps().size());
+  ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
-  for (const StepInfo& info : all_steps()) {
+  for (const Step& step : all_steps().steps()) {
+    const StepInfo& info = describe(step);
     const bool encrypted = info.protection == Protection::kEncrypted || info.protection == Protection::kMasked;
     EXPECT_EQ(info.contains.find("encrypted under") != std::string_view::npos, encrypted) << info.name;
     EXPECT_EQ(info.contains.find("mask") != std::string_view::npos, info.protection == Protection::kMasked);
@@ -133,14 +138,33 @@ TEST(Step, SaysWhatProtectsIt) {
   }
 }
 
-TEST(Step, IsUnknownIfThereIsNoSuchNumber) {
-  for (const unsigned number : {0U, 6U, 9U, 15U, 19U, 38U, 9999U, 0xFFFFU}) {
-    const auto step = static_cast<Step>(number);
+TEST(Step, OfANumberAloneIsUnknown) {
+  for (const std::uint16_t number : {0, 6, 9, 15, 19, 38, 9999, 0xFFFF}) {
+    const Step step = all_steps().known(Step::numbered(number));
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");
   }
-  EXPECT_EQ(find_step("unknown"), nullptr);
-  EXPECT_EQ(find_step(""), nullptr);
+  EXPECT_EQ(name_of(Step::numbered(1)), "unknown") << "whoever has only a number asks a table";
+  EXPECT_EQ(all_steps().find("unknown"), nullptr);
+  EXPECT_EQ(all_steps().find(""), nullptr);
+}
+
+TEST(Step, IsItsNumber) {
+  EXPECT_EQ(Step(protocol::steps::kHello), Step::numbered(3));
+  EXPECT_LT(Step(protocol::steps::kHello), Step(steps::kPing));
+}
+
+TEST(StepTable, RefusesANumberOrANameThatIsTaken) {
+  constexpr StepInfo kFirst{100, Protection::kPublic, "first", "something", "nothing"};
+  constexpr StepInfo kSameNumber{100, Protection::kPublic, "second", "something", "nothing"};
+  constexpr StepInfo kSameName{101, Protection::kPublic, "first", "something", "nothing"};
+  const std::vector<Step> first = {kFirst};
+  const std::vector<Step> number = {kSameNumber};
+  const std::vector<Step> name = {kSameName};
+  EXPECT_EQ(StepTable({first, all_steps().steps()}).steps().size(), all_steps().steps().size() + 1);
+  EXPECT_THAT([&] { (void)StepTable({first, number}); }, ThrowsMessage<InvalidArgument>(HasSubstr("'second'")));
+  EXPECT_THAT([&] { (void)StepTable({first, name}); }, ThrowsMessage<InvalidArgument>(HasSubstr("step 101")));
+  EXPECT_THROW((void)StepTable({std::vector{Step::numbered(7)}}), InvalidArgument) << "no words";
 }
 
 }  // namespace

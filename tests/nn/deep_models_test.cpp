@@ -9,6 +9,7 @@
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/train/trainer.h"
 #include "nn/deep_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::nn::deep_models_test {
@@ -165,7 +166,7 @@ TEST(DeepModels, OpenOneOutputForNumbersAndOneForCategories) {
     (void)model(data::make_batch(data.at(s.party()), rows, kBatch));
   });
   // Z of the wide part, 32 x 1, and of the deep part, 32 x 10: nothing of a single field or party.
-  EXPECT_EQ(parties.recording(Party::kB).received().at(net::Step::kOutputShare), (net::Traffic{2, 32 * 11 * 8}));
+  EXPECT_EQ(parties.recording(Party::kB).received().at(protocol::steps::kOutputShare), (net::Traffic{2, 32 * 11 * 8}));
 }
 
 }  // namespace

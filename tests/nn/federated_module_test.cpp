@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "nn/vertical_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::nn::federated_module_test {
 namespace {
@@ -60,7 +61,7 @@ TEST_F(Module, KeepsNoGraphWhenGradientsAreOff) {
     const torch::NoGradGuard no_grad;
     EXPECT_FALSE(source(batch(s.party(), 8)).requires_grad());
   });
-  EXPECT_FALSE(parties_.recording(Party::kB).sent().contains(net::Step::kDerivativeOperand));
+  EXPECT_FALSE(parties_.recording(Party::kB).sent().contains(protocol::steps::kDerivativeOperand));
 }
 
 TEST_F(Module, ANonFiniteDerivativeIsAnErrorAtBThatNamesItsPlace) {

@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "nn/vertical_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::nn::source_output_test {
 namespace {
@@ -44,7 +45,7 @@ TEST_F(Sum, OfTwoSourceLayersIsOpenedOnceAndSendsTheDerivativeToBoth) {
   const torch::Tensor expected = torch::mm(x, joined_weight(a.first, b.first) + joined_weight(a.second, b.second));
   EXPECT_LE(largest_difference(b.z, expected), 3e-5);
   // One opening, not two: B never sees the parts.
-  EXPECT_EQ(parties_.recording(Party::kB).received().at(net::Step::kOutputShare), (net::Traffic{1, 256}));
+  EXPECT_EQ(parties_.recording(Party::kB).received().at(protocol::steps::kOutputShare), (net::Traffic{1, 256}));
 
   const torch::Tensor gradient = torch::mm(x.slice(1, 0, 4).t(), dz) * 16;
   for (std::size_t i = 0; i < 2; ++i) {

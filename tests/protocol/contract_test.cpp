@@ -13,6 +13,7 @@
 #include "blindfl/share/products.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/views.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -69,13 +70,13 @@ class Contract : public ::testing::Test {
   /// X_A V_A as B opens it, X_B V_B as A opens it, dW_A as B opens it.
   [[nodiscard]] RingView forward_view_of_b() {
     RingView view;
-    view.add(opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64)),
+    view.add(opened_by(Party::kB, steps::kForwardProduct, pair_.b.params().forward(Party::kA, 64)),
              multiply(x_a_, pair_.b.weight(Party::kA).piece));
     return view;
   }
   [[nodiscard]] RingView forward_view_of_a() {
     RingView view;
-    view.add(opened_by(Party::kA, Step::kForwardProduct, pair_.a.params().forward(Party::kB, 64)),
+    view.add(opened_by(Party::kA, steps::kForwardProduct, pair_.a.params().forward(Party::kB, 64)),
              multiply(x_b_, pair_.a.weight(Party::kB).piece));
     return view;
   }
@@ -100,7 +101,7 @@ class Contract : public ::testing::Test {
     RingView view;
     for (int i = 0; i < steps; ++i) {
       run_step();
-      view.add(opened_by(Party::kB, Step::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
+      view.add(opened_by(Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
                multiply_transposed(x_a_, to_ring(*derivative_.values)));
     }
     return view;
@@ -139,12 +140,12 @@ TEST_F(ContractWithoutMasks, IsSeenInTheGradientOfAsWeights) {
 
 TEST_F(Contract, RowsWithoutFeaturesAreMaskedLikeAnyOther) {
   run_step();
-  const ShareMatrix opened = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
+  const ShareMatrix opened = opened_by(Party::kB, steps::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
   // The second half of A's rows is empty, and 32 rows of 32 outputs are too few for one test: take two steps.
   constexpr std::ptrdiff_t kHalf = 1024;
   std::vector<UInt128> empty_rows(opened.values().begin() + kHalf, opened.values().end());
   run_step();
-  const ShareMatrix again = opened_by(Party::kB, Step::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
+  const ShareMatrix again = opened_by(Party::kB, steps::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
   empty_rows.insert(empty_rows.end(), again.values().begin() + kHalf, again.values().end());
   EXPECT_TRUE(testing::looks_uniform<UInt128>(empty_rows));
 }
@@ -157,7 +158,7 @@ std::vector<std::uint64_t> output_shares(const Bytes& payload) {
 
 TEST_F(Contract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
   run_step();
-  const auto shares = output_shares(last_received(Party::kB, Step::kOutputShare));
+  const auto shares = output_shares(last_received(Party::kB, steps::kOutputShare));
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
   // What B ends with is Z at 16 fractional bits, and nothing finer.
   const auto exact = decode_ring(open(outputs_.first.share, outputs_.second.share));
@@ -171,7 +172,7 @@ TEST_F(Contract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
 }
 TEST_F(ContractWithoutMasks, IsSeenInTheShareOfZ) {
   run_step();
-  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, Step::kOutputShare))));
+  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, steps::kOutputShare))));
 }
 
 std::vector<Step> steps_of(const std::map<Step, net::Traffic>& traffic) {
@@ -186,10 +187,10 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
   // Besides keys, A receives what is encrypted under B's key, and one product under its own, checked above.
   const auto& received = pair_.parties.recording(Party::kA).received();
   const std::vector<Step> steps = steps_of(received);
-  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello, Step::kForwardOperand,
-                                Step::kForwardProduct, Step::kDerivativeOperand}));
+  EXPECT_EQ(steps, (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                                steps::kForwardProduct, steps::kDerivativeOperand}));
   const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
-  for (const Step step : {Step::kForwardOperand, Step::kDerivativeOperand}) {
+  for (const Step step : {steps::kForwardOperand, steps::kDerivativeOperand}) {
     // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
     const Bytes payload = last_received(Party::kA, step);
     EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_b.end() - 16)) << net::name_of(step);
@@ -199,10 +200,10 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
 TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
   run_step();
   const std::vector<Step> steps = steps_of(pair_.parties.recording(Party::kB).received());
-  EXPECT_EQ(steps, (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello, Step::kForwardOperand,
-                                Step::kForwardProduct, Step::kOutputShare, Step::kGradientProduct}));
+  EXPECT_EQ(steps, (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                                steps::kForwardProduct, steps::kOutputShare, steps::kGradientProduct}));
   const Bytes key_of_a = pair_.parties.session(Party::kA).key_owner().public_key();
-  const Bytes payload = last_received(Party::kB, Step::kForwardOperand);
+  const Bytes payload = last_received(Party::kB, steps::kForwardOperand);
   EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_a.end() - 16));
 }
 

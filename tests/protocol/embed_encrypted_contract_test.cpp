@@ -16,6 +16,7 @@
 #include "protocol/embed_fixture.h"
 #include "protocol/views.h"
 #include "testing/label.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -159,7 +160,7 @@ class EncryptedTables {
     while (views.front().seen.size() < 1280) {
       run_passes();
       const EncryptedUpdateHolder& update = *table(holder, holder).holder();
-      const Bytes payload = received(peer_of(holder), Step::kLookupProduct).back();
+      const Bytes payload = received(peer_of(holder), steps::kLookupProduct).back();
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, key, in, pool);
@@ -197,7 +198,7 @@ class EncryptedTables {
   /// What dE is without the share that A opened, at the gradients' scale.
   [[nodiscard]] ShareMatrix derivative_share_of_b() {
     const EmbedMatMulParams& params = pair_.at(Party::kA).params();
-    const Bytes payload = received(Party::kA, Step::kEmbeddingDerivative).back();
+    const Bytes payload = received(Party::kA, steps::kEmbeddingDerivative).back();
     BufferSource in(payload);
     ThreadPool pool;
     const auto plan = plain_.plan(params.embedding_derivative(kBatch));
@@ -274,7 +275,7 @@ TEST(EncryptedTableContract, TheSameRowsTwiceAreOtherCiphertextsEachTime) {
   tables.forward();
   for (const Party holder : {Party::kA, Party::kB}) {
     const Party owner = peer_of(holder);
-    const auto all = tables.randomness(owner, Step::kLookupProduct, tables.key_of(owner));
+    const auto all = tables.randomness(owner, steps::kLookupProduct, tables.key_of(owner));
     EXPECT_EQ(all.size(), 3 * tables.update(holder).reply(kBatch).ciphertexts());
     EXPECT_EQ(std::set<BigInt>(all.begin(), all.end()).size(), all.size());
   }
@@ -286,7 +287,7 @@ TEST(EncryptedTableContractWithoutRerandomisation, IsSeenInTheSameRowsTwice) {
   tables.forward();
   for (const Party holder : {Party::kA, Party::kB}) {
     const Party owner = peer_of(holder);
-    const auto all = tables.randomness(owner, Step::kLookupProduct, tables.key_of(owner));
+    const auto all = tables.randomness(owner, steps::kLookupProduct, tables.key_of(owner));
     // The second and the third time are one, and the first, when every row was 0, was not even encrypted.
     EXPECT_LE(std::set<BigInt>(all.begin(), all.end()).size(), all.size() / 3 + 1);
   }
@@ -316,7 +317,7 @@ TEST(EncryptedTableContract, TheHolderReceivesSharesOfDerivativesThatOnlyTheirOw
   tables.run_passes();
   for (const Party holder : {Party::kA, Party::kB}) {
     const auto shape = tables.update(holder).derivative(kBatch, /*history=*/false);
-    const Bytes message = tables.received(holder, Step::kDerivativeShare).back();
+    const Bytes message = tables.received(holder, steps::kDerivativeShare).back();
     EXPECT_TRUE(opened_derivative(tables.key_of(peer_of(holder)), shape, message).has_value());
     EXPECT_FALSE(opened_derivative(tables.key_of(holder), shape, message).has_value());
   }
@@ -326,7 +327,7 @@ TEST(EncryptedTableContract, WhatTheHolderReceivesIsTheOwnersShareAndNotTheDeriv
   EncryptedTables tables;
   tables.run_passes();
   const auto shape = tables.update(Party::kA).derivative(kBatch, /*history=*/false);
-  const Bytes message = tables.received(Party::kA, Step::kDerivativeShare).back();
+  const Bytes message = tables.received(Party::kA, steps::kDerivativeShare).back();
   const auto values = opened_derivative(tables.key_of(Party::kB), shape, message);
   ASSERT_TRUE(values.has_value());
   const ShareMatrix share = select_columns(tables.derivative_share_of_b(), 0, kDimension);
@@ -347,10 +348,10 @@ TEST(EncryptedTableContract, TheSameDerivativeTwiceIsOtherCiphertextsEachTime) {
   tables.backward();
   for (const Party holder : {Party::kA, Party::kB}) {
     const SecretKey& key = tables.key_of(peer_of(holder));
-    const std::vector<Bytes> messages = tables.received(holder, Step::kDerivativeShare);
+    const std::vector<Bytes> messages = tables.received(holder, steps::kDerivativeShare);
     ASSERT_EQ(messages.size(), 2U);
     EXPECT_NE(messages[0], messages[1]);
-    const auto all = tables.randomness(holder, Step::kDerivativeShare, key);
+    const auto all = tables.randomness(holder, steps::kDerivativeShare, key);
     EXPECT_EQ(all.size(), 2 * kBatch * tables.update(holder).derivative(kBatch, false).groups());
     EXPECT_EQ(std::set<BigInt>(all.begin(), all.end()).size(), all.size());
   }
@@ -368,14 +369,14 @@ TEST(EncryptedTableContract, APartyReceivesTheseMessagesAndNoOthers) {
   };
   // No operand and no gradient of a table: they would tell its size, and need a whole table's ciphertexts.
   const std::map<Step, std::uint64_t> at_a = {
-      {Step::kPublicKey, 2},      {Step::kAgreement, 1},           {Step::kHello, 1},
-      {Step::kLookupProduct, 1},  {Step::kWeightOperand, 1},       {Step::kEmbeddingProduct, 1},
-      {Step::kWeightGradient, 1}, {Step::kEmbeddingDerivative, 1}, {Step::kDerivativeShare, 1},
+      {steps::kPublicKey, 2},      {steps::kAgreement, 1},           {steps::kHello, 1},
+      {steps::kLookupProduct, 1},  {steps::kWeightOperand, 1},       {steps::kEmbeddingProduct, 1},
+      {steps::kWeightGradient, 1}, {steps::kEmbeddingDerivative, 1}, {steps::kDerivativeShare, 1},
   };
   const std::map<Step, std::uint64_t> at_b = {
-      {Step::kPublicKey, 2},        {Step::kAgreement, 1},       {Step::kHello, 1},
-      {Step::kLookupProduct, 1},    {Step::kWeightOperand, 1},   {Step::kEmbeddingProduct, 1},
-      {Step::kEmbeddingOperand, 1}, {Step::kBackwardOperand, 1}, {Step::kDerivativeShare, 1},
+      {steps::kPublicKey, 2},        {steps::kAgreement, 1},       {steps::kHello, 1},
+      {steps::kLookupProduct, 1},    {steps::kWeightOperand, 1},   {steps::kEmbeddingProduct, 1},
+      {steps::kEmbeddingOperand, 1}, {steps::kBackwardOperand, 1}, {steps::kDerivativeShare, 1},
   };
   EXPECT_EQ(messages(Party::kA), at_a);
   EXPECT_EQ(messages(Party::kB), at_b);

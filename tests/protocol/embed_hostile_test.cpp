@@ -10,9 +10,10 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/embed_fixture.h"
-#include "testing/forging_channel.h"
+#include "testing/forging_transport.h"
 #include "testing/label.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -20,10 +21,10 @@ namespace {
 
 using net::Step;
 using testing::Forgery;
-using testing::ForgingChannel;
+using testing::ForgingTransport;
 using ::testing::HasSubstr;
 using testing::Tampering;
-using testing::TamperingChannel;
+using testing::TamperingTransport;
 
 constexpr std::size_t kBatch = 3;
 
@@ -99,12 +100,12 @@ class TrainingStep {
   std::pair<EmbedGradients, EmbedGradients> gradients_;
 };
 
-/// A link on which what `party` sends goes through a channel that spoils it.
+/// A link on which what `party` sends goes through a transport that spoils it.
 template <class Spoiling, class How>
 testing::Channels spoilt(Party party, const How& how) {
   auto channels = net::make_memory_channels();
   auto& end = party == Party::kA ? channels.first : channels.second;
-  end = std::make_unique<Spoiling>(std::move(end), how);
+  end = std::make_unique<net::Channel>(std::make_shared<Spoiling>(end->transport(), how));
   return channels;
 }
 
@@ -149,7 +150,7 @@ class EmbedHostile : public ::testing::TestWithParam<Case> {
       for (std::uint64_t number = 0; number < all.size(); ++number) {
         const net::Message& message = all[number];
         // The session's own messages have tests of their own.
-        const bool session = message.step == Step::kHello || message.step == Step::kPublicKey;
+        const bool session = message.step == steps::kHello || message.step == steps::kPublicKey;
         if (!session && seen++ % stride == test * 4 % stride) attack(party, number, message, first_byte);
         first_byte += net::kFrameHeaderBytes + message.size + net::kFrameTrailerBytes;
       }
@@ -169,7 +170,7 @@ TEST_P(EmbedHostile, AFlippedBitInAnyMessageIsAProtocolError) {
     for (std::size_t i = 0; i < std::size(places); ++i) {
       if (!in_all_ways() && i != number % std::size(places)) continue;
       const Tampering tampering{.flip_bit = 8 * places[i] + number % 8};
-      EXPECT_THROW(run_spoilt<TamperingChannel>(party, tampering), ProtocolError)
+      EXPECT_THROW(run_spoilt<TamperingTransport>(party, tampering), ProtocolError)
           << net::name_of(message.step) << ", byte " << places[i] - first;
     }
   });
@@ -179,7 +180,7 @@ TEST_P(EmbedHostile, ALinkThatEndsWithinAnyMessageIsATransportError) {
   for_messages(1, [&](Party party, std::uint64_t number, const net::Message& message, std::uint64_t first) {
     const std::uint64_t whole = net::kFrameHeaderBytes + message.size + net::kFrameTrailerBytes;
     const Tampering tampering{.cut_after = first + 1 + (whole - 2) * (number % 5) / 4};
-    EXPECT_THROW(run_spoilt<TamperingChannel>(party, tampering), TransportError) << net::name_of(message.step);
+    EXPECT_THROW(run_spoilt<TamperingTransport>(party, tampering), TransportError) << net::name_of(message.step);
   });
 }
 
@@ -194,13 +195,13 @@ TEST_P(EmbedHostile, AnyMessageOfAnotherLengthStepOrLayerIsAProtocolError) {
       {"of the next layer", [](net::Message& m, Bytes&) { ++m.layer; }},
       {"of another step",
        [](net::Message& m, Bytes&) {
-         m.step = m.step == Step::kForwardProduct ? Step::kLookupProduct : Step::kForwardProduct;
+         m.step = m.step == steps::kForwardProduct ? steps::kLookupProduct : steps::kForwardProduct;
        }},
   };
   for_messages(2, [&](Party party, std::uint64_t number, const net::Message& message, std::uint64_t) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (!in_all_ways() && i != number % changes.size()) continue;
-      EXPECT_THROW(run_spoilt<ForgingChannel>(party, (Forgery{number, changes[i].second})), ProtocolError)
+      EXPECT_THROW(run_spoilt<ForgingTransport>(party, (Forgery{number, changes[i].second})), ProtocolError)
           << net::name_of(message.step) << ": " << changes[i].first;
     }
   });
@@ -210,12 +211,12 @@ TEST_P(EmbedHostile, AnyMessageOfGarbageIsAnError) {
   for_messages(3, [&](Party party, std::uint64_t number, const net::Message& message, std::uint64_t) {
     const Forgery forgery{number, [](net::Message&, Bytes& payload) { std::ranges::fill(payload, std::byte{0xff}); }};
     try {
-      run_spoilt<ForgingChannel>(party, forgery);
+      run_spoilt<ForgingTransport>(party, forgery);
       ADD_FAILURE() << net::name_of(message.step) << " was taken";
     } catch (const ProtocolError&) {
       // What is no ciphertext, or opens to what cannot be.
     } catch (const ConfigError&) {
-      EXPECT_EQ(message.step, Step::kAgreement);
+      EXPECT_EQ(message.step, steps::kAgreement);
     }
   });
 }
@@ -224,11 +225,11 @@ TEST_P(EmbedHostile, AFailedStepLeavesEveryPieceAsItWas) {
   std::uint64_t last = 0;
   const std::vector<net::Message>& sent = messages().at(Party::kB);
   for (std::uint64_t i = 0; i < sent.size(); ++i) {
-    if (sent[i].step == Step::kDerivativeShare) last = i;
+    if (sent[i].step == steps::kDerivativeShare) last = i;
   }
   TrainingStep run(
       *scheme_, GetParam().update,
-      spoilt<ForgingChannel>(Party::kB, Forgery{last, [](net::Message&, Bytes& payload) { payload.pop_back(); }}));
+      spoilt<ForgingTransport>(Party::kB, Forgery{last, [](net::Message&, Bytes& payload) { payload.pop_back(); }}));
   run.forward();
   const auto before = run.pieces();
   EXPECT_THROW(run.backward(), ProtocolError);
@@ -262,13 +263,13 @@ TEST(EmbedHostileUpdates, AChangedDerivativeIsAnErrorBeforeItIsAWrongEmbedding) 
     TrainingStep undisturbed(*scheme, Update::kEncrypted, net::make_memory_channels());
     undisturbed.all();
     const std::vector<net::Message> sent = undisturbed.sent(owner);
-    const auto found = std::ranges::find(sent, Step::kDerivativeShare, &net::Message::step);
+    const auto found = std::ranges::find(sent, steps::kDerivativeShare, &net::Message::step);
     ASSERT_NE(found, sent.end());
     for (int i = 0; i < (testing::kFull ? 10 : 1); ++i) {
       const Forgery flip{static_cast<std::uint64_t>(found - sent.begin()), [&](net::Message&, Bytes& payload) {
                            payload[random.below(payload.size())] ^= static_cast<std::byte>(1U << random.below(8));
                          }};
-      TrainingStep run(*scheme, Update::kEncrypted, spoilt<ForgingChannel>(owner, flip));
+      TrainingStep run(*scheme, Update::kEncrypted, spoilt<ForgingTransport>(owner, flip));
       EXPECT_THROW(run.all(), ProtocolError);
     }
   }

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/net/ledger.h"
-#include "blindfl/net/ledger_comparison.h"
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_file.h"
 #include "protocol/embed_fixture.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -68,7 +69,7 @@ class EmbedLedgers : public ::testing::TestWithParam<std::string> {
   }
   [[nodiscard]] Lines sent(Party party) const {
     Lines lines;
-    for (const net::LedgerEntry& entry : net::read_ledger(path(party)).sent.entries) {
+    for (const net::LedgerEntry& entry : net::read_ledger(path(party), testing::all_steps()).sent.entries) {
       const net::Message& m = entry.message;
       lines.push_back(std::string(net::name_of(m.step)) + " " + std::to_string(m.layer) + " " + net::shape_text(m));
     }
@@ -184,8 +185,8 @@ TEST_P(EmbedLedgers, HaveNoOperandOrGradientOfATableThatIsUpdatedUnderEncryption
 TEST_P(EmbedLedgers, AgreeAlsoWhereSendingAndReceivingAreTwoThreads) {
   for (const std::uint64_t capacity : {kUnlimited, std::uint64_t{1000}}) {
     run(make_spec(/*encrypted=*/GetParam() == "paillier"), capacity);
-    const net::LedgerFile a = net::read_ledger(path(Party::kA));
-    const net::LedgerFile b = net::read_ledger(path(Party::kB));
+    const net::LedgerFile a = net::read_ledger(path(Party::kA), testing::all_steps());
+    const net::LedgerFile b = net::read_ledger(path(Party::kB), testing::all_steps());
     const net::LedgerComparison comparison = net::compare(a, b);
     EXPECT_TRUE(comparison.same()) << comparison.first_to_second.difference << comparison.second_to_first.difference;
     EXPECT_TRUE(a.closed && b.closed);

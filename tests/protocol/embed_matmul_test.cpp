@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "protocol/embed_fixture.h"
 #include "testing/label.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -130,7 +131,7 @@ TEST_P(EmbedMatMulLayer, WhatHasNotChangedIsNotSentAgain) {
   const auto operands = [&] {
     std::size_t count = 0;
     for (const auto& m : pair.parties.recording(Party::kA).messages()) {
-      count += m.message.step == net::Step::kTableOperand || m.message.step == net::Step::kWeightOperand ? 1 : 0;
+      count += m.message.step == steps::kTableOperand || m.message.step == steps::kWeightOperand ? 1 : 0;
     }
     return count;
   };
@@ -292,7 +293,7 @@ TEST(EncryptedEmbed, WhatEncryptedSumsHaveNoRoomForIsRefusedBeforeAnythingIsSent
   const std::string said = testing::message_of<InvalidArgument>(
       [&] { parties.run([&](Session& session) { EmbedMatMul layer(session, spec); }); });
   EXPECT_NE(said.find("weight decay"), std::string::npos);
-  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kAgreement));
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kAgreement));
 }
 
 TEST(EmbedMatMulSchemes, EachFieldMayHaveItsOwn) {

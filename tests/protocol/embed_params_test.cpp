@@ -8,6 +8,7 @@
 
 #include "blindfl/base/error.h"
 #include "testing/schemes.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -329,8 +330,8 @@ TEST(EmbedMatMulParams, TellsUpdatesUnderEncryptionWhatTheyNeed) {
   // From scale 64 to 28, then times at most 128 for a short batch.
   EXPECT_EQ(sum.share_bits, 127 - 36 + 8);
   EXPECT_EQ(sum.sgd.steps, 77U);
-  EXPECT_EQ(sum.product_step, net::Step::kLookupProduct);
-  EXPECT_EQ(sum.derivative_step, net::Step::kDerivativeShare);
+  EXPECT_EQ(sum.product_step, steps::kLookupProduct);
+  EXPECT_EQ(sum.derivative_step, steps::kDerivativeShare);
   const EncryptedUpdateSpec mean = params.encrypted_update(spec.fields_b[0]);
   EXPECT_EQ(mean.features.scale(), 20);
   EXPECT_EQ(mean.features.bound(), std::uint64_t{1} << 20);

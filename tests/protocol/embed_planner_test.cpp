@@ -13,6 +13,7 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/embed_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -356,11 +357,10 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
 
   /// By part: the weights, A's fields, B's fields.
   static std::map<std::size_t, std::uint64_t> sent(EmbedPair& pair, Party from) {
-    const std::set<net::Step> counted{net::Step::kTableOperand,     net::Step::kLookupProduct,
-                                      net::Step::kWeightOperand,    net::Step::kEmbeddingProduct,
-                                      net::Step::kEmbeddingOperand, net::Step::kWeightGradient,
-                                      net::Step::kBackwardOperand,  net::Step::kEmbeddingDerivative,
-                                      net::Step::kDerivativeShare,  net::Step::kTableGradient};
+    const std::set<net::Step> counted{steps::kTableOperand,     steps::kLookupProduct,       steps::kWeightOperand,
+                                      steps::kEmbeddingProduct, steps::kEmbeddingOperand,    steps::kWeightGradient,
+                                      steps::kBackwardOperand,  steps::kEmbeddingDerivative, steps::kDerivativeShare,
+                                      steps::kTableGradient};
     std::map<std::size_t, std::uint64_t> bytes;
     for (const auto& m : pair.parties.recording(from).messages()) {
       if (m.direction != net::Direction::kSent || !counted.contains(m.message.step)) continue;

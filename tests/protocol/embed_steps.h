@@ -14,6 +14,7 @@
 #include "blindfl/share/products.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/views.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 
@@ -136,9 +137,9 @@ class EmbedSteps {
   [[nodiscard]] Opened lookup(std::size_t t) {
     const Party opener = peer_of(owner_of(t));
     const IntMatrix& x = categories_of(t);
-    return {opened_by(opener, net::Step::kLookupProduct, layer_of_table(t),
-                      params().lookup(table(opener, t).field(), kBatch)),
-            multiply(x, table(opener, t).weight()->piece), multiply(x, table_values(t))};
+    return {
+        opened_by(opener, steps::kLookupProduct, layer_of_table(t), params().lookup(table(opener, t).field(), kBatch)),
+        multiply(x, table(opener, t).weight()->piece), multiply(x, table_values(t))};
   }
   /// The other's share of E times its own of W, a part of E W.
   [[nodiscard]] Opened embedding_product(Party opener) {
@@ -146,20 +147,18 @@ class EmbedSteps {
     const auto product = [&](const ShareMatrix& e, const ShareMatrix& w) {
       return multiply(split_columns(limbs, e), stack_rows(limbs, w));
     };
-    return {
-        opened_by(opener, net::Step::kEmbeddingProduct, pair_.at(opener).layer(), params().embedding(limbs, kBatch)),
-        product(forward_of(peer_of(opener)).pass.embeddings, pair_.at(opener).weight()->piece),
-        product(embeddings(), weight())};
+    return {opened_by(opener, steps::kEmbeddingProduct, pair_.at(opener).layer(), params().embedding(limbs, kBatch)),
+            product(forward_of(peer_of(opener)).pass.embeddings, pair_.at(opener).weight()->piece),
+            product(embeddings(), weight())};
   }
   /// dZ^T L_A, a part of dW^T, as A opens it.
   [[nodiscard]] Opened weight_gradient() {
-    return {
-        opened_by(Party::kA, net::Step::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
-        multiply_transposed(*derivative_.values, at_a_.pass.embeddings),
-        multiply_transposed(*derivative_.values, embeddings())};
+    return {opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
+            multiply_transposed(*derivative_.values, at_a_.pass.embeddings),
+            multiply_transposed(*derivative_.values, embeddings())};
   }
   [[nodiscard]] ShareMatrix derivative_as_a_opens_it() {
-    return opened_by(Party::kA, net::Step::kEmbeddingDerivative, pair_.at(Party::kA).layer(),
+    return opened_by(Party::kA, steps::kEmbeddingDerivative, pair_.at(Party::kA).layer(),
                      params().embedding_derivative(kBatch));
   }
   /// dZ R_A^T, a part of dE, as A opens it.
@@ -178,7 +177,7 @@ class EmbedSteps {
     const auto part = [&](const ShareMatrix& of) {
       return multiply_transposed(categories_of(t), select_columns(of, t * kDimension, kDimension));
     };
-    return {opened_by(opener, net::Step::kTableGradient, layer_of_table(t),
+    return {opened_by(opener, steps::kTableGradient, layer_of_table(t),
                       params().table_gradient(table(opener, t).field(), kBatch)),
             part(derivative_share(opener)), part(rescale(embedding_derivative(), spec_.gradient_scale))};
   }

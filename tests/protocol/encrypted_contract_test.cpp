@@ -13,6 +13,7 @@
 #include "he/paillier/tensor_lab.h"
 #include "protocol/encrypted_fixture.h"
 #include "protocol/views.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -153,7 +154,7 @@ class EncryptedContract : public ::testing::Test {
       run_passes();
       const std::vector<const CryptoTensor*> sources{&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
                                                      &pair_.a.holder()->window(true)};
-      const Bytes payload = received(Party::kB, Step::kForwardProduct).back();
+      const Bytes payload = received(Party::kB, steps::kForwardProduct).back();
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, lab_.key(), in, pool);
@@ -252,7 +253,7 @@ class EncryptedContractAtItsBounds : public EncryptedContract {
     }
     (void)pair_.forward(x_a_, x_b_);
     const ReplyLayout layout = params_.reply(kBatch);
-    const Bytes payload = received(Party::kB, Step::kForwardProduct).back();
+    const Bytes payload = received(Party::kB, steps::kForwardProduct).back();
     BufferSource in(payload);
     ThreadPool pool;
     return {layout.mask_bits, largest_product(spec_, params_, false), margin_of_run(spec_),
@@ -329,7 +330,7 @@ TEST_F(EncryptedContract, SlotsWithoutAValueAreMaskedToo) {
   for (int i = 0; values.size() < 1280; ++i) {
     ASSERT_LT(i, 40) << "no slot without a value";
     (void)pair_.forward(x_a_, x_b_);
-    const auto more = unused_slots(lab_, params_.reply(kBatch), received(Party::kB, Step::kForwardProduct).back());
+    const auto more = unused_slots(lab_, params_.reply(kBatch), received(Party::kB, steps::kForwardProduct).back());
     values.insert(values.end(), more.begin(), more.end());
   }
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(values));
@@ -339,12 +340,12 @@ TEST_F(EncryptedContract, AReceivesDerivativesThatOnlyBsKeyOpens) {
   run_passes();
   // Besides what greets and the product under its own key, A receives derivatives and nothing else; no operand, because
   // what A multiplies with never leaves A.
-  EXPECT_EQ(steps_received(Party::kA), (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello,
-                                                    Step::kForwardProduct, Step::kDerivativeOperand}));
+  EXPECT_EQ(steps_received(Party::kA), (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello,
+                                                    steps::kForwardProduct, steps::kDerivativeOperand}));
   const SecretKey& key_of_a = key_of(pair_.parties.session(Party::kA));
   const he::paillier::CryptoShape shape = params_.derivative(kBatch, false);
   const std::vector<std::int64_t> dz = derivative_.values->to_dense();
-  const auto all = ciphertexts(received(Party::kA, Step::kDerivativeOperand).back());
+  const auto all = ciphertexts(received(Party::kA, steps::kDerivativeOperand).back());
   ASSERT_EQ(all.size(), kBatch * shape.groups());
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t first = i % shape.groups() * shape.cols_per_group();
@@ -375,7 +376,7 @@ TEST_F(EncryptedContract, AReceivesTheSameDerivativeInOtherCiphertextsEachTime) 
   pair_.b.owner()->discard();
   pair_.b.row_update()->discard();
   (void)pair_.backward(x_a_, x_b_, derivative_);
-  const std::vector<Bytes> messages = received(Party::kA, Step::kDerivativeOperand);
+  const std::vector<Bytes> messages = received(Party::kA, steps::kDerivativeOperand);
   ASSERT_EQ(messages.size(), 2U);
   std::set<BigInt> different;
   std::set<BigInt> randomness;
@@ -396,11 +397,12 @@ TEST_F(EncryptedContract, BReceivesOnlyWhatTheContractAllowsAndFreshEachTime) {
   run_passes();
   const IntMatrix x_a = x_a_;
   (void)pair_.forward(x_a, x_b_);
-  EXPECT_EQ(steps_received(Party::kB), (std::vector{Step::kPublicKey, Step::kAgreement, Step::kHello,
-                                                    Step::kForwardOperand, Step::kForwardProduct, Step::kOutputShare}));
+  EXPECT_EQ(steps_received(Party::kB),
+            (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                         steps::kForwardProduct, steps::kOutputShare}));
   std::set<BigInt> randomness;
   std::size_t count = 0;
-  for (const Bytes& message : received(Party::kB, Step::kForwardProduct)) {
+  for (const Bytes& message : received(Party::kB, steps::kForwardProduct)) {
     for (const BigInt& r : lab_.randomness(ByteView(message))) {
       randomness.insert(r);
       ++count;
@@ -418,7 +420,7 @@ std::vector<std::uint64_t> output_shares(const Bytes& payload) {
 
 TEST_F(EncryptedContract, BReceivesARandomShareOfZWhichOnlyWithItsOwnMakesZ) {
   run_steps(2);
-  const auto shares = output_shares(received(Party::kB, Step::kOutputShare).back());
+  const auto shares = output_shares(received(Party::kB, steps::kOutputShare).back());
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
   const ShareMatrix own = round_output(outputs_.second, spec_.output_scale).share;
   std::vector<std::uint64_t> own_shares;
@@ -440,7 +442,7 @@ TEST_F(EncryptedContract, PiecesThatShouldNotChangeDoNotAndNobodyHoldsALearntWei
   EXPECT_NE(pair_.b.weight(Party::kB).piece, u_b);
   EXPECT_EQ(pair_.b.weight(Party::kA).piece.rows(), 0U) << "B has no piece of A's weights";
   // V_B travels once, for it never changes.
-  EXPECT_EQ(received(Party::kB, Step::kForwardOperand).size(), 1U);
+  EXPECT_EQ(received(Party::kB, steps::kForwardOperand).size(), 1U);
 }
 
 }  // namespace

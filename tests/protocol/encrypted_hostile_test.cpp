@@ -8,7 +8,8 @@
 #include "he/paillier/tensor_lab.h"
 #include "protocol/encrypted_fixture.h"
 #include "testing/label.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -20,7 +21,7 @@ using he::paillier::PaillierKeyOwner;
 using he::paillier::ReplyLayout;
 using testing::message_of;
 using testing::Tampering;
-using testing::TamperingChannel;
+using testing::TamperingTransport;
 
 constexpr std::size_t kBatch = 4;
 constexpr const char* kNoCiphertext = "what the peer sent is not a ciphertext under this key";
@@ -70,13 +71,13 @@ class Layer {
   /// B sends `payload` for a derivative, and A takes it.
   void receive_derivative(ByteView payload) {
     pair.parties.session(Party::kB).channel().send(
-        {net::Step::kDerivativeOperand, pair.a.layer(), payload.size(), kBatch, spec.out}, payload);
+        {steps::kDerivativeOperand, pair.a.layer(), payload.size(), kBatch, spec.out}, payload);
     (void)pair.a.backward(x_a, absent_derivative(kBatch, kBatch));
   }
   /// A sends `payload` for a masked product, and B takes it.
   void receive_product(ByteView payload) {
     pair.parties.session(Party::kA).channel().send(
-        {net::Step::kForwardProduct, pair.b.layer(), payload.size(), kBatch, spec.out}, payload);
+        {steps::kForwardProduct, pair.b.layer(), payload.size(), kBatch, spec.out}, payload);
     (void)pair.b.owner()->receive_product(pair.parties.session(Party::kB), pair.b.layer(), kBatch);
   }
   /// `count` encryptions of what `plaintext(i)` says.
@@ -234,16 +235,15 @@ TEST_F(EncryptedHostile, AChangedCiphertextBecomesAnErrorAndNoWrongShare) {
 std::pair<std::uint64_t, std::uint64_t> run_step(const he::Scheme& scheme, Party party, const Tampering& tampering) {
   auto channels = net::make_memory_channels();
   auto& spoilt = party == Party::kA ? channels.first : channels.second;
-  auto owned = std::make_unique<TamperingChannel>(std::move(spoilt), tampering);
-  const TamperingChannel& tampered = *owned;
-  spoilt = std::move(owned);
+  const auto tampered = std::make_shared<TamperingTransport>(spoilt->transport(), tampering);
+  spoilt = std::make_unique<net::Channel>(tampered);
   Layer layer(scheme, std::move(channels));
   layer.forward();
-  const std::uint64_t before = tampered.sent_bytes().size();
+  const std::uint64_t before = tampered->sent_bytes().size();
   layer.backward();
   layer.step();
   layer.forward();
-  return {tampered.sent_bytes().size(), before};
+  return {tampered->sent_bytes().size(), before};
 }
 
 TEST_F(EncryptedHostile, EveryFlippedBitOnTheWayIsAProtocolError) {
@@ -268,8 +268,8 @@ TEST_F(EncryptedHostile, EveryTruncationIsATransportError) {
 TEST_F(EncryptedHostile, ADamagedDerivativeIsNotKeptForTheNextStep) {
   const std::uint64_t before = run_step(*scheme_, Party::kB, {}).second;
   auto channels = net::make_memory_channels();
-  channels.second =
-      std::make_unique<TamperingChannel>(std::move(channels.second), Tampering{.flip_bit = 8 * (before + 32 + 40)});
+  channels.second = std::make_unique<net::Channel>(std::make_shared<TamperingTransport>(
+      channels.second->transport(), Tampering{.flip_bit = 8 * (before + 32 + 40)}));
   Layer layer(*scheme_, std::move(channels));
   layer.forward();
   EXPECT_THROW(layer.backward(), ProtocolError);

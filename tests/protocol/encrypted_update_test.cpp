@@ -14,6 +14,7 @@
 #include "blindfl/base/error.h"
 #include "protocol/encrypted_fixture.h"
 #include "testing/label.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -528,16 +529,16 @@ TEST_F(EncryptedUpdateTraffic, IsWhatTheParametersSay) {
   std::size_t products = 0;
   std::size_t derivatives = 0;
   for (const net::Message& m : messages) {
-    if (m.step == net::Step::kForwardProduct) {
+    if (m.step == steps::kForwardProduct) {
       ++products;
       EXPECT_EQ(m.size, params.reply_bytes(kBatch));
     }
-    if (m.step == net::Step::kDerivativeOperand) {
+    if (m.step == steps::kDerivativeOperand) {
       ++derivatives;
       EXPECT_EQ(m.size, params.derivative_bytes(kBatch));
     }
-    EXPECT_NE(m.step, net::Step::kGradientProduct);
-    EXPECT_NE(m.step, net::Step::kForwardOperand);
+    EXPECT_NE(m.step, steps::kGradientProduct);
+    EXPECT_NE(m.step, steps::kForwardOperand);
   }
   EXPECT_EQ(products, 2U);
   EXPECT_EQ(derivatives, 2U);

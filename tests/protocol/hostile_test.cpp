@@ -5,13 +5,14 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/matmul_fixture.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 
 namespace blindfl::protocol {
 namespace {
 
 using testing::Tampering;
-using testing::TamperingChannel;
+using testing::TamperingTransport;
 
 /// A whole training step in which `party`'s bytes are tampered with. Returns how many it sent.
 std::uint64_t run_step(const he::Scheme& scheme, Party party, const Tampering& tampering) {
@@ -19,9 +20,8 @@ std::uint64_t run_step(const he::Scheme& scheme, Party party, const Tampering& t
   SeededRandom random(3);
   auto channels = net::make_memory_channels();
   auto& spoilt = party == Party::kA ? channels.first : channels.second;
-  auto owned = std::make_unique<TamperingChannel>(std::move(spoilt), tampering);
-  const TamperingChannel& tampered = *owned;
-  spoilt = std::move(owned);
+  const auto tampered = std::make_shared<TamperingTransport>(spoilt->transport(), tampering);
+  spoilt = std::make_unique<net::Channel>(tampered);
 
   MatMulPair pair(scheme, spec, std::move(channels));
   const IntMatrix x_a = random_features(spec.features_a, IntMatrix::Kind::kDense, 4, 3, random);
@@ -30,7 +30,7 @@ std::uint64_t run_step(const he::Scheme& scheme, Party party, const Tampering& t
   pair.parties.run([&](Session& s) { (void)open_output(s, 0, round_output(outputs.first, 16)); },
                    [&](Session& s) { (void)open_output(s, 0, round_output(outputs.second, 16)); });
   pair.backward(x_a, x_b, random_derivative(spec, random));
-  return tampered.sent_bytes().size();
+  return tampered->sent_bytes().size();
 }
 
 class Hostile : public ::testing::TestWithParam<std::string> {
@@ -81,8 +81,8 @@ TEST_P(Hostile, PartiesThatDisagreeAboutALayerStopBeforeAnythingIsComputed) {
   const IntMatrix x_b = random_features({}, IntMatrix::Kind::kDense, 4, 2, random);
   EXPECT_THROW(parties.run([&](Session&) { (void)a.forward(x_a); }, [&](Session&) { (void)b.forward(x_b); }),
                ConfigError);
-  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kForwardOperand));
-  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(net::Step::kForwardOperand));
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kForwardOperand));
+  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(steps::kForwardOperand));
 }
 
 TEST_P(Hostile, AFailedMessageLeavesTheReceiversStateAsItWas) {
@@ -92,7 +92,7 @@ TEST_P(Hostile, AFailedMessageLeavesTheReceiversStateAsItWas) {
   const IntMatrix x_a = random_features(spec.features_a, IntMatrix::Kind::kDense, 4, 3, random);
   const ShareMatrix before = pair.a.weight(Party::kA).piece;
   const std::uint64_t version = pair.a.weight(Party::kA).version;
-  pair.parties.session(Party::kB).channel().send({net::Step::kForwardOperand, pair.a.layer(), 7}, Bytes(7));
+  pair.parties.session(Party::kB).channel().send({steps::kForwardOperand, pair.a.layer(), 7}, Bytes(7));
   EXPECT_THROW((void)pair.a.forward(x_a), ProtocolError);
   EXPECT_EQ(pair.a.weight(Party::kA).piece, before);
   EXPECT_EQ(pair.a.weight(Party::kA).version, version);

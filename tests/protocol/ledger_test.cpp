@@ -1,6 +1,6 @@
 // The ledgers of a real training step: both parties' say the same, and all of it.
 
-#include "blindfl/net/ledger.h"
+#include "blindfl/net/ledger/ledger.h"
 
 #include <gtest/gtest.h>
 
@@ -12,10 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/net/ledger_comparison.h"
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_file.h"
 #include "protocol/matmul_fixture.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -71,8 +72,8 @@ class LedgersOfAStep : public ::testing::TestWithParam<std::string> {
 TEST_P(LedgersOfAStep, AgreeAndHaveEveryMessage) {
   for (const std::uint64_t capacity : {std::numeric_limits<std::uint64_t>::max(), std::uint64_t{1000}}) {
     run_step(capacity);
-    const net::LedgerFile a = net::read_ledger(path(Party::kA));
-    const net::LedgerFile b = net::read_ledger(path(Party::kB));
+    const net::LedgerFile a = net::read_ledger(path(Party::kA), testing::all_steps());
+    const net::LedgerFile b = net::read_ledger(path(Party::kB), testing::all_steps());
     const net::LedgerComparison comparison = net::compare(a, b);
     EXPECT_TRUE(comparison.same()) << comparison.first_to_second.difference << comparison.second_to_first.difference;
     EXPECT_EQ(a.sent.hash, b.received.hash);
@@ -99,24 +100,24 @@ TEST_P(LedgersOfAStep, KnowTheShapesOfWhatTravelled) {
     return list;
   };
   const std::vector<std::pair<Step, std::string>> sent_by_a = {
-      {Step::kHello, "-"},
-      {Step::kPublicKey, "-"},
-      {Step::kAgreement, "-"},
-      {Step::kForwardOperand, "3x2"},
-      {Step::kForwardProduct, "16x2"},
-      {Step::kOutputShare, "16x2"},
-      {Step::kGradientProduct, "5x2"},
+      {steps::kHello, "-"},
+      {steps::kPublicKey, "-"},
+      {steps::kAgreement, "-"},
+      {steps::kForwardOperand, "3x2"},
+      {steps::kForwardProduct, "16x2"},
+      {steps::kOutputShare, "16x2"},
+      {steps::kGradientProduct, "5x2"},
   };
   const std::vector<std::pair<Step, std::string>> sent_by_b = {
-      {Step::kHello, "-"},
-      {Step::kPublicKey, "-"},
-      {Step::kAgreement, "-"},
-      {Step::kForwardOperand, "5x2"},
-      {Step::kForwardProduct, "16x2"},
-      {Step::kDerivativeOperand, "16x2"},
+      {steps::kHello, "-"},
+      {steps::kPublicKey, "-"},
+      {steps::kAgreement, "-"},
+      {steps::kForwardOperand, "5x2"},
+      {steps::kForwardProduct, "16x2"},
+      {steps::kDerivativeOperand, "16x2"},
   };
-  EXPECT_EQ(shapes(net::read_ledger(path(Party::kA)).sent), sent_by_a);
-  EXPECT_EQ(shapes(net::read_ledger(path(Party::kB)).sent), sent_by_b);
+  EXPECT_EQ(shapes(net::read_ledger(path(Party::kA), testing::all_steps()).sent), sent_by_a);
+  EXPECT_EQ(shapes(net::read_ledger(path(Party::kB), testing::all_steps()).sent), sent_by_b);
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, LedgersOfAStep, ::testing::ValuesIn(testing::scheme_names()),

@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "testing/matrices.h"
+#include "testing/steps.h"
 #include "testing/uniformity.h"
 
 namespace blindfl::protocol {
@@ -21,7 +22,7 @@ class MaskKeys : public ::testing::Test {
     return masks.next_u128();
   }
   /// One of the MaskedProducts that tests change.
-  static MaskedProduct lookup() { return {Party::kA, net::Step::kLookupProduct, 3, Bytes(4, std::byte{7})}; }
+  static MaskedProduct lookup() { return {Party::kA, steps::kLookupProduct, 3, Bytes(4, std::byte{7})}; }
 
   Random random_;
   SeededRandom test_random_{5};
@@ -32,7 +33,7 @@ TEST_F(MaskKeys, GiveTheSameMasksForTheSameProductOnly) {
   const IntMatrix x = testing::random_matrix(Kind::kDense, 4, 6, 16, 1000, test_random_);
   std::vector<MaskedProduct> products(5, lookup());
   products[1].multiplier = Party::kB;
-  products[2].step = net::Step::kForwardProduct;
+  products[2].step = steps::kForwardProduct;
   products[3].layer = 4;
   products[4].layout.push_back(std::byte{0});
   std::set<UInt128> masks;

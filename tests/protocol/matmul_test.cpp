@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/share/products.h"
 #include "protocol/matmul_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -117,7 +118,7 @@ TEST_P(MatMulLayer, EncryptedPiecesTravelOncePerChangeNotOncePerUse) {
   const IntMatrix x = random_features(spec.features_a, Kind::kDense, 8, 4, random_);
   const auto operands_sent = [&](Party party) {
     const auto& sent = pair.parties.recording(party).sent();
-    return sent.contains(net::Step::kForwardOperand) ? sent.at(net::Step::kForwardOperand).messages : 0;
+    return sent.contains(steps::kForwardOperand) ? sent.at(steps::kForwardOperand).messages : 0;
   };
   pair.forward(x, x);
   pair.forward(x, x);

@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "testing/schemes.h"
+#include "testing/steps.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {
@@ -44,8 +45,8 @@ TEST(Output, OpensToBRoundedAndToNobodyElse) {
     EXPECT_NEAR((*at_b)[i], z[i], 1.5 * 0x1p-16);
     EXPECT_EQ(std::ldexp((*at_b)[i], 16), std::round(std::ldexp((*at_b)[i], 16))) << "more than 16 fractional bits";
   }
-  EXPECT_EQ(parties.recording(Party::kA).sent().at(net::Step::kOutputShare), (net::Traffic{1, 8 * z.size()}));
-  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(net::Step::kOutputShare));
+  EXPECT_EQ(parties.recording(Party::kA).sent().at(steps::kOutputShare), (net::Traffic{1, 8 * z.size()}));
+  EXPECT_FALSE(parties.recording(Party::kB).sent().contains(steps::kOutputShare));
 }
 
 TEST(Output, LargerThanItCanBeIsAProtocolErrorAtB) {

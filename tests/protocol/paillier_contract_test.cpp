@@ -12,6 +12,7 @@
 #include "he/paillier/tensor_lab.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/views.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -90,7 +91,7 @@ class PaillierContract : public ::testing::Test {
     MaskedView view{0, BigInt(static_cast<std::int64_t>(in) * largest_encoded(encoding)) * BigInt::power_of_two(127),
                     BigInt::power_of_two(64)};
     (void)pair_.forward(x_a_, x_b_);
-    add_opened(view, opener, Step::kForwardProduct, pair_.at(opener).params().forward(features_of, kBatch),
+    add_opened(view, opener, steps::kForwardProduct, pair_.at(opener).params().forward(features_of, kBatch),
                plain_product(features_of == Party::kA ? x_a_ : x_b_,
                              as_integers(pair_.at(opener).weight(features_of).piece), kOut));
     return view;
@@ -110,7 +111,7 @@ class PaillierContract : public ::testing::Test {
     const Integers secret = plain_product(x_a_.transpose(), as_integers(to_ring(*derivative.values)), kOut);
     while (view.seen.size() < 1280 && !HasFatalFailure()) {
       (void)pair_.backward(x_a_, x_b_, derivative);
-      add_opened(view, Party::kB, Step::kGradientProduct, pair_.b.params().backward(Party::kA, kBatch), secret);
+      add_opened(view, Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, kBatch), secret);
     }
     return view;
   }

@@ -11,6 +11,7 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/matmul_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -283,8 +284,8 @@ class PlannedBytes : public ::testing::TestWithParam<Case> {
   static std::uint64_t sent(MatMulPair& pair, Party from) {
     std::uint64_t bytes = 0;
     for (const auto& [what, traffic] : pair.parties.recording(from).sent()) {
-      const std::set<net::Step> counted{net::Step::kForwardOperand, net::Step::kForwardProduct,
-                                        net::Step::kDerivativeOperand, net::Step::kGradientProduct};
+      const std::set<net::Step> counted{steps::kForwardOperand, steps::kForwardProduct, steps::kDerivativeOperand,
+                                        steps::kGradientProduct};
       if (counted.contains(what)) bytes += traffic.bytes;
     }
     return bytes;

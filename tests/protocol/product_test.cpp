@@ -6,13 +6,14 @@
 #include "blindfl/share/products.h"
 #include "testing/matrices.h"
 #include "testing/schemes.h"
+#include "testing/steps.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {
 namespace {
 
 using Kind = IntMatrix::Kind;
-constexpr ProductSteps kSteps{net::Step::kForwardOperand, net::Step::kForwardProduct, 3};
+constexpr ProductSteps kSteps{steps::kForwardOperand, steps::kForwardProduct, 3};
 
 class Product : public ::testing::TestWithParam<std::string> {
  protected:

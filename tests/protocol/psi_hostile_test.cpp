@@ -12,7 +12,8 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/psi_fixture.h"
-#include "testing/tampering_channel.h"
+#include "testing/steps.h"
+#include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -21,7 +22,7 @@ namespace {
 using net::Step;
 using ::testing::HasSubstr;
 using testing::Tampering;
-using testing::TamperingChannel;
+using testing::TamperingTransport;
 
 constexpr std::size_t kIds = 5;  ///< at each party
 
@@ -30,12 +31,11 @@ std::uint64_t run_tampered(AlignmentKind kind, Party party, const Tampering& tam
   const he::PlainScheme scheme;
   auto channels = net::make_memory_channels();
   auto& spoilt = party == Party::kA ? channels.first : channels.second;
-  auto owned = std::make_unique<TamperingChannel>(std::move(spoilt), tampering);
-  const TamperingChannel& tampered = *owned;
-  spoilt = std::move(owned);
+  const auto tampered = std::make_shared<TamperingTransport>(spoilt->transport(), tampering);
+  spoilt = std::make_unique<net::Channel>(tampered);
   testing::TwoParties parties(scheme, std::move(channels), testing::Record::kNo);
   (void)align_both(parties, make_ids({3, 3, 1}), {.kind = kind, .ids_per_message = 2});
-  return tampered.sent_bytes().size();
+  return tampered->sent_bytes().size();
 }
 
 TEST(HostileAlignment, EveryFlippedBitIsAProtocolError) {
@@ -68,12 +68,12 @@ struct HostilePeer {
   void run(Session& session, AlignmentKind kind) const {
     session.agree("the alignment", Settings().add("kind", name_of(kind)).add("ids_per_message", std::uint64_t{8}));
     session.settle();
-    session.channel().send({Step::kIdCount, 0, 8}, [&](ByteSink& out) { out.write_u64(count); });
-    std::vector<Step> steps{Step::kBlindedIds, Step::kDoubleBlindedIds};
+    session.channel().send({steps::kIdCount, 0, 8}, [&](ByteSink& out) { out.write_u64(count); });
+    std::vector<Step> steps{steps::kBlindedIds, steps::kDoubleBlindedIds};
     if (kind == AlignmentKind::kUnion)
-      steps.insert(steps.end(), {Step::kShuffledIds, Step::kMissingIds, Step::kNamedIds});
+      steps.insert(steps.end(), {steps::kShuffledIds, steps::kMissingIds, steps::kNamedIds});
     for (const Step step : steps) send(session, step);
-    if (kind != AlignmentKind::kOnlyB) session.channel().send({Step::kAlignedOrder, 0, 32}, Bytes(32));
+    if (kind != AlignmentKind::kOnlyB) session.channel().send({steps::kAlignedOrder, 0, 32}, Bytes(32));
   }
 
  private:
@@ -100,7 +100,7 @@ std::string error_of(Party party, AlignmentKind kind, const HostilePeer& peer) {
   const Ids ids = make_ids({kIds, 0, 0}).first;
   const auto honest = [&](Session& s) -> std::string {
     std::string error = testing::message_of<ProtocolError>([&] { (void)align(s, ids, options_of(kind)); });
-    EXPECT_THROW(s.channel().send({Step::kPing, 0, 0}, Bytes()), TransportError) << "the peer is left waiting";
+    EXPECT_THROW(s.channel().send({net::steps::kPing, 0, 0}, Bytes()), TransportError) << "the peer is left waiting";
     return error;
   };
   const auto hostile = [&](Session& s) -> std::string {
@@ -120,13 +120,13 @@ struct Receiver {
   std::vector<Step> steps;
 };
 const std::vector<Receiver> kReceivers{
-    {Party::kA, AlignmentKind::kBoth, {Step::kBlindedIds, Step::kDoubleBlindedIds}},
-    {Party::kB, AlignmentKind::kBoth, {Step::kBlindedIds, Step::kDoubleBlindedIds}},
-    {Party::kA, AlignmentKind::kOnlyB, {Step::kBlindedIds}},
-    {Party::kB, AlignmentKind::kOnlyB, {Step::kBlindedIds, Step::kDoubleBlindedIds}},
+    {Party::kA, AlignmentKind::kBoth, {steps::kBlindedIds, steps::kDoubleBlindedIds}},
+    {Party::kB, AlignmentKind::kBoth, {steps::kBlindedIds, steps::kDoubleBlindedIds}},
+    {Party::kA, AlignmentKind::kOnlyB, {steps::kBlindedIds}},
+    {Party::kB, AlignmentKind::kOnlyB, {steps::kBlindedIds, steps::kDoubleBlindedIds}},
     {Party::kA,
      AlignmentKind::kUnion,
-     {Step::kBlindedIds, Step::kDoubleBlindedIds, Step::kShuffledIds, Step::kMissingIds, Step::kNamedIds}},
+     {steps::kBlindedIds, steps::kDoubleBlindedIds, steps::kShuffledIds, steps::kMissingIds, steps::kNamedIds}},
 };
 
 /// Each list that is received, spoilt in one way, is refused with these words.
@@ -153,9 +153,9 @@ TEST(HostileAlignment, TooManyIdsAreRefusedBeforeAnythingIsSentOrComputed) {
   const auto hostile = [](Session& s) -> std::string {
     s.agree("the alignment", Settings().add("kind", "both").add("ids_per_message", std::uint64_t{8}));
     s.settle();
-    s.channel().send({Step::kIdCount, 0, 8}, [](ByteSink& out) { out.write_u64(7); });
-    (void)s.channel().receive({Step::kIdCount, 0, 8});
-    EXPECT_THROW((void)s.channel().receive({Step::kBlindedIds, 0, kIds * sizeof(Point)}), TransportError);
+    s.channel().send({steps::kIdCount, 0, 8}, [](ByteSink& out) { out.write_u64(7); });
+    (void)s.channel().receive({steps::kIdCount, 0, 8});
+    EXPECT_THROW((void)s.channel().receive({steps::kBlindedIds, 0, kIds * sizeof(Point)}), TransportError);
     return {};
   };
   EXPECT_EQ(parties.run(honest, hostile).first, "too many: 7");

@@ -13,6 +13,7 @@
 
 #include "blindfl/base/error.h"
 #include "protocol/psi_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -39,7 +40,7 @@ class Aligned {
   [[nodiscard]] std::map<Point, int> points() const {
     std::map<Point, int> counts;
     for (const net::RecordedMessage& m : messages(Party::kA)) {
-      if (m.message.step < Step::kBlindedIds || m.message.step > Step::kNamedIds) continue;
+      if (m.message.step < steps::kBlindedIds || m.message.step > steps::kNamedIds) continue;
       for (std::size_t i = 0; i < m.payload.size(); i += sizeof(Point)) {
         Point point;
         std::copy_n(m.payload.begin() + static_cast<std::ptrdiff_t>(i), sizeof(Point), point.begin());
@@ -203,9 +204,9 @@ TEST(AlignmentContract, WhereOnlyBLearnsAsViewIsTheSameWhateverTheOverlap) {
       EXPECT_EQ(shape_of(some.messages(Party::kA), direction), shape_of(none.messages(Party::kA), direction));
     }
     // All points that A gets are B's blinded ids: nothing that A sent comes back, so it has nothing to compare them to.
-    EXPECT_FALSE(some.sent(Party::kB).contains(Step::kDoubleBlindedIds));
-    EXPECT_EQ(some.sent(Party::kB).at(Step::kBlindedIds).bytes, 15 * sizeof(Point));
-    EXPECT_FALSE(some.sent(Party::kB).contains(Step::kAlignedOrder));
+    EXPECT_FALSE(some.sent(Party::kB).contains(steps::kDoubleBlindedIds));
+    EXPECT_EQ(some.sent(Party::kB).at(steps::kBlindedIds).bytes, 15 * sizeof(Point));
+    EXPECT_FALSE(some.sent(Party::kB).contains(steps::kAlignedOrder));
   }
 }
 
@@ -213,22 +214,22 @@ TEST(AlignmentContract, OfTheUnionTellsOnlyHowManyIdsAreCommon) {
   const auto steps = [](const std::map<Step, net::Traffic>& sent) {
     std::map<Step, std::uint64_t> points;
     for (const auto& [step, traffic] : sent) {
-      if (step >= Step::kBlindedIds && step <= Step::kNamedIds) points[step] = traffic.bytes / sizeof(Point);
+      if (step >= steps::kBlindedIds && step <= steps::kNamedIds) points[step] = traffic.bytes / sizeof(Point);
     }
     return points;
   };
   const Aligned run({20, 15, 7}, options_of(AlignmentKind::kUnion));
   using Counts = std::map<Step, std::uint64_t>;
-  EXPECT_EQ(steps(run.sent(Party::kA)), (Counts{{Step::kBlindedIds, 20},
-                                                {Step::kDoubleBlindedIds, 15},
-                                                {Step::kShuffledIds, 15},
-                                                {Step::kMissingIds, 8},
-                                                {Step::kNamedIds, 13}}));
-  EXPECT_EQ(steps(run.sent(Party::kB)), (Counts{{Step::kBlindedIds, 15},
-                                                {Step::kDoubleBlindedIds, 20},
-                                                {Step::kShuffledIds, 20},
-                                                {Step::kMissingIds, 13},
-                                                {Step::kNamedIds, 8}}));
+  EXPECT_EQ(steps(run.sent(Party::kA)), (Counts{{steps::kBlindedIds, 20},
+                                                {steps::kDoubleBlindedIds, 15},
+                                                {steps::kShuffledIds, 15},
+                                                {steps::kMissingIds, 8},
+                                                {steps::kNamedIds, 13}}));
+  EXPECT_EQ(steps(run.sent(Party::kB)), (Counts{{steps::kBlindedIds, 15},
+                                                {steps::kDoubleBlindedIds, 20},
+                                                {steps::kShuffledIds, 20},
+                                                {steps::kMissingIds, 13},
+                                                {steps::kNamedIds, 8}}));
 }
 
 TEST(Alignment, CostsWhatItsHeaderSays) {
@@ -236,10 +237,10 @@ TEST(Alignment, CostsWhatItsHeaderSays) {
   for (const Party party : {Party::kA, Party::kB}) {
     const auto sent = run.sent(party);
     const std::uint64_t own = party == Party::kA ? 20 : 15;
-    EXPECT_EQ(sent.at(Step::kIdCount), (net::Traffic{1, 8}));
-    EXPECT_EQ(sent.at(Step::kBlindedIds), (net::Traffic{(own + 7) / 8, 32 * own}));
-    EXPECT_EQ(sent.at(Step::kDoubleBlindedIds), (net::Traffic{(35 - own + 7) / 8, 32 * (35 - own)}));
-    EXPECT_EQ(sent.at(Step::kAlignedOrder), (net::Traffic{1, 32}));
+    EXPECT_EQ(sent.at(steps::kIdCount), (net::Traffic{1, 8}));
+    EXPECT_EQ(sent.at(steps::kBlindedIds), (net::Traffic{(own + 7) / 8, 32 * own}));
+    EXPECT_EQ(sent.at(steps::kDoubleBlindedIds), (net::Traffic{(35 - own + 7) / 8, 32 * (35 - own)}));
+    EXPECT_EQ(sent.at(steps::kAlignedOrder), (net::Traffic{1, 32}));
   }
 }
 
@@ -250,7 +251,7 @@ TEST(Alignment, RefusesRepeatedIdsBeforeAnythingIsSent) {
   const std::string message = testing::message_of<DataError>([&] { (void)align(parties.session(Party::kA), ids); });
   EXPECT_THAT(message, HasSubstr("2 of 5 ids"));
   EXPECT_THAT(message, ::testing::Not(HasSubstr("anna")));
-  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(Step::kAgreement));
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kAgreement));
   // The link is as good as before.
   const auto aligned = align_both(parties, {{"anna"}, {"anna"}}, {});
   EXPECT_EQ(aligned.first.size(), 1U);
@@ -269,8 +270,8 @@ TEST(Alignment, NeedsAnIdAtEachPartyWhereRowsStandIn) {
       const auto [at_a, at_b] = parties.run(says);
       EXPECT_THAT(at_a, HasSubstr("at least one id at each party"));
       EXPECT_THAT(at_b, HasSubstr("at least one id at each party"));
-      EXPECT_FALSE(parties.recording(Party::kA).sent().contains(Step::kBlindedIds));
-      EXPECT_FALSE(parties.recording(Party::kB).sent().contains(Step::kBlindedIds));
+      EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kBlindedIds));
+      EXPECT_FALSE(parties.recording(Party::kB).sent().contains(steps::kBlindedIds));
     }
   }
 }
@@ -287,7 +288,7 @@ TEST(Alignment, StopsBeforeAnIdLeavesWhereThePartiesWantDifferentKinds) {
   const auto [at_a, at_b] = parties.run(says);
   EXPECT_THAT(at_a, HasSubstr("the alignment: kind is both here and only B at the peer"));
   EXPECT_THAT(at_b, HasSubstr("the alignment: kind is only B here and both at the peer"));
-  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(Step::kIdCount));
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kIdCount));
 }
 
 TEST(Alignment, RefusesMessagesWithoutIdsOrTooLongOnes) {

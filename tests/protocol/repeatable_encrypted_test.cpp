@@ -6,6 +6,7 @@
 #include "protocol/embed_fixture.h"
 #include "protocol/encrypted_fixture.h"
 #include "protocol/repeatable_fixture.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -126,7 +127,7 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
         },
         [&](Session& session) { return owner.receive_product(session, 0, x.rows()); });
     for (const net::RecordedMessage& m : parties.recording(Party::kA).messages()) {
-      if (m.message.step == net::Step::kForwardProduct) replies_.push_back(m.payload);
+      if (m.message.step == steps::kForwardProduct) replies_.push_back(m.payload);
     }
     return shares;
   }

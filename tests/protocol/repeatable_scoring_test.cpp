@@ -16,6 +16,7 @@
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/repeatable_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
 
@@ -120,7 +121,7 @@ TEST_P(RepeatableMatMul, RefusesToTrain) {
         testing::message_of<InvalidArgument>([&] { (void)scorer.a->backward(x_a_, absent_derivative(24, 24)); });
     EXPECT_NE(message.find("scoring only"), std::string::npos) << message;
     EXPECT_THROW((void)scorer.b->backward(x_b_, derivative), InvalidArgument);
-    EXPECT_FALSE(scorer.parties.recording(Party::kB).sent().contains(net::Step::kDerivativeOperand));
+    EXPECT_FALSE(scorer.parties.recording(Party::kB).sent().contains(steps::kDerivativeOperand));
     EXPECT_THROW(RepeatableScoring(a, keys_.a), InvalidArgument);
     EXPECT_TRUE(a.repeats_masks());
   }
@@ -210,7 +211,7 @@ class RepeatableProduct : public Repeatable {
   static constexpr std::size_t kRows = 700;
   static constexpr std::size_t kInner = 3;
   static constexpr std::size_t kCols = 2;
-  static constexpr ProductSteps kSteps{net::Step::kForwardOperand, net::Step::kForwardProduct, 0};
+  static constexpr ProductSteps kSteps{steps::kForwardOperand, steps::kForwardProduct, 0};
 
   struct Product {
     ShareMatrix kept;

@@ -10,6 +10,7 @@
 #include "blindfl/base/text.h"
 #include "testing/links.h"
 #include "testing/schemes.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -123,7 +124,7 @@ TEST_F(SavedKeys, OfAnotherSizeStopTheSessionBeforeAnythingIsSent) {
   SessionOptions options;
   options.saved_keys = keys_of(parties.session(Party::kA));
   EXPECT_THROW(Session(Party::kA, *mine, larger, options), DataError);
-  EXPECT_THROW((void)theirs->receive({net::Step::kHello, 0, 53}), TransportError);
+  EXPECT_THROW((void)theirs->receive({steps::kHello, 0, 53}), TransportError);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "blindfl/base/error.h"
 #include "testing/links.h"
 #include "testing/schemes.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -25,8 +26,8 @@ TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
   for (const Party party : {Party::kA, Party::kB}) {
     const auto& sent = parties.recording(party).sent();
     ASSERT_EQ(sent.size(), 2U);
-    EXPECT_EQ(sent.at(net::Step::kHello), (net::Traffic{1, 53}));
-    EXPECT_EQ(sent.at(net::Step::kPublicKey), (net::Traffic{1, scheme.public_key_bytes()}));
+    EXPECT_EQ(sent.at(steps::kHello), (net::Traffic{1, 53}));
+    EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{1, scheme.public_key_bytes()}));
   }
   EXPECT_NE(parties.session(Party::kA).key_owner().public_key(), parties.session(Party::kB).key_owner().public_key());
 }
@@ -34,8 +35,8 @@ TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
 TEST(Session, RefusesWhatIsNotAPublicKey) {
   const he::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
-  const net::Message settings{net::Step::kHello, 0, 53};
-  const net::Message key{net::Step::kPublicKey, 0, scheme.public_key_bytes()};
+  const net::Message settings{steps::kHello, 0, 53};
+  const net::Message key{steps::kPublicKey, 0, scheme.public_key_bytes()};
   // What an honest B sends first, taken from a session of its own; then garbage.
   testing::TwoParties honest(scheme);
   theirs->send(settings, honest.recording(Party::kB).messages().front().payload);
@@ -89,7 +90,7 @@ TEST(Session, NamesTheSchemesThatDifferAtBothSides) {
 TEST(Session, RefusesItsOwnHelloSentBack) {
   const he::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
-  const net::Message hello{net::Step::kHello, 0, 53};
+  const net::Message hello{steps::kHello, 0, 53};
   std::thread mirror([&, &peer = *theirs] {
     Bytes bytes = peer.receive(hello);
     bytes[4] = static_cast<std::byte>('B');  // the other role, all else the same
@@ -106,7 +107,7 @@ TEST(Session, RefusesAnotherVersionAndNamesBoth) {
   Bytes bytes = honest.recording(Party::kB).messages().front().payload;
   const auto [mine, theirs] = net::make_memory_channels();
   bytes[0] = std::byte{7};
-  theirs->send({net::Step::kHello, 0, 53}, bytes);
+  theirs->send({steps::kHello, 0, 53}, bytes);
   EXPECT_THAT(testing::message_of<ConfigError>([&, &channel = *mine] { Session(Party::kA, channel, scheme); }),
               ::testing::HasSubstr("version 7"));
 }
@@ -124,7 +125,7 @@ TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
   const he::LatticeScheme scheme;
   testing::TwoParties parties(scheme);
   const auto plan = scheme.plan({128, 62, 1, 1 << 20, 16, 32, 128});
-  const net::Message message{net::Step::kForwardProduct, 0, 1};
+  const net::Message message{steps::kForwardProduct, 0, 1};
   parties.run(
       [&](Session& a) {
         a.peer_multiplier().expect(*plan);
@@ -169,7 +170,7 @@ TEST(Session, ThatEndsByAnExceptionDoesNotLetThePeerWait) {
     }
   });
   Session session(Party::kB, *channels.second, scheme);
-  EXPECT_THROW((void)session.channel().receive({net::Step::kOutputShare, 0, 8}), TransportError);
+  EXPECT_THROW((void)session.channel().receive({steps::kOutputShare, 0, 8}), TransportError);
   party_a.join();
 }
 
@@ -221,7 +222,7 @@ TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {
   const he::PlainScheme scheme;
   // Making the sessions already exchanges keys both ways at once; it would hang if they took turns.
   testing::TwoParties parties(scheme, net::make_memory_channels(/*capacity=*/16));
-  const net::Message message{net::Step::kForwardOperand, 0, 1000};
+  const net::Message message{steps::kForwardOperand, 0, 1000};
   const auto [at_a, at_b] = parties.run([&](Session& s) {
     Bytes received;
     const auto filler = s.party() == Party::kA ? std::byte{1} : std::byte{2};

@@ -11,6 +11,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/share/products.h"
 #include "protocol/matmul_fixture.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::protocol {
@@ -46,7 +47,7 @@ TEST_F(SeveralSchemes, ExchangeKeysOfTheDefaultAtOnceAndOfOthersAtTheirFirstUse)
   testing::TwoParties parties(both_);
   const auto& sent = parties.recording(Party::kA).sent();
   EXPECT_EQ(&parties.session(Party::kA).scheme(), &plain_);
-  EXPECT_EQ(sent.at(net::Step::kPublicKey), (net::Traffic{1, plain_.public_key_bytes()}));
+  EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{1, plain_.public_key_bytes()}));
   const auto [a, b] = parties.run([&](Session& s) {
     s.agree("the weather", Settings().add("sky", "clear"));  // under way when the keys are
     const SchemeKeys& keys = s.keys("lattice");
@@ -57,7 +58,7 @@ TEST_F(SeveralSchemes, ExchangeKeysOfTheDefaultAtOnceAndOfOthersAtTheirFirstUse)
     return keys.owner->public_key();
   });
   EXPECT_NE(a, b);
-  EXPECT_EQ(sent.at(net::Step::kPublicKey), (net::Traffic{2, plain_.public_key_bytes() + lattice_.public_key_bytes()}));
+  EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{2, plain_.public_key_bytes() + lattice_.public_key_bytes()}));
   const net::RecordedMessage last = parties.recording(Party::kA).messages().at(3);
   EXPECT_EQ(last.message.layer, 1U) << "the number of the scheme";
   EXPECT_EQ(last.payload, a);
@@ -71,7 +72,7 @@ TEST_F(SeveralSchemes, OneUnknownByNameIsRefusedNamingThoseThereAre) {
   MatMulSpec spec = small_spec(3, 2, 2, 4);
   spec.scheme_b = "rot13";
   EXPECT_THAT(testing::message_of<ConfigError>([&] { MatMul(session, spec); }), HasSubstr("rot13"));
-  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(net::Step::kAgreement)) << "nothing was sent";
+  EXPECT_FALSE(parties.recording(Party::kA).sent().contains(steps::kAgreement)) << "nothing was sent";
 }
 
 TEST_F(SeveralSchemes, NoneOrTwoOfOneNameAreRefused) {
@@ -79,7 +80,7 @@ TEST_F(SeveralSchemes, NoneOrTwoOfOneNameAreRefused) {
   for (const Schemes& bad : {Schemes{}, Schemes{nullptr}, Schemes{&plain_, &lattice_, &plain_again}}) {
     const auto [mine, theirs] = net::make_memory_channels();
     EXPECT_THROW(Session(Party::kA, *mine, bad), InvalidArgument);
-    EXPECT_THROW((void)theirs->receive({net::Step::kHello, 0, 53}), TransportError) << "the peer need not wait";
+    EXPECT_THROW((void)theirs->receive({steps::kHello, 0, 53}), TransportError) << "the peer need not wait";
   }
 }
 
@@ -100,7 +101,7 @@ TEST_F(SeveralSchemes, AHostileKeyOfTheSecondIsRefusedAndClosesTheLink) {
   testing::TwoParties parties(both_);
   Session& a = parties.session(Party::kA);
   net::Channel& from_b = parties.session(Party::kB).channel();
-  const net::Message key{net::Step::kPublicKey, 1, lattice_.public_key_bytes()};
+  const net::Message key{steps::kPublicKey, 1, lattice_.public_key_bytes()};
   from_b.send(key, Bytes(key.size, std::byte{0xAB}));
   EXPECT_THROW((void)a.keys("lattice"), ProtocolError);
   EXPECT_THROW((void)a.keys("lattice"), TransportError) << "half a pair of keys is none";
@@ -110,7 +111,7 @@ TEST_F(SeveralSchemes, AHostileKeyOfTheSecondIsRefusedAndClosesTheLink) {
 
 TEST_F(SeveralSchemes, AKeyUnderAnotherSchemesNumberIsRefused) {
   testing::TwoParties parties(both_);
-  const net::Message key{net::Step::kPublicKey, 0, lattice_.public_key_bytes()};
+  const net::Message key{steps::kPublicKey, 0, lattice_.public_key_bytes()};
   Random random;
   parties.session(Party::kB).channel().send(key, lattice_.generate_keys(random)->public_key());
   EXPECT_THROW((void)parties.session(Party::kA).keys("lattice"), ProtocolError);
@@ -139,13 +140,13 @@ TEST_F(SeveralSchemes, ALayersProductsTravelUnderTheSchemesThatItChose) {
   const auto& from_b = pair.parties.recording(Party::kB).sent();
   const auto under_lattice = lattice_.plan(params.forward(Party::kA, 16));
   const auto under_plain = plain_.plan(params.forward(Party::kB, 16));
-  EXPECT_EQ(from_b.at(net::Step::kForwardOperand).bytes, under_lattice->operand_bytes());
-  EXPECT_EQ(from_a.at(net::Step::kForwardProduct).bytes, under_lattice->reply_bytes());
-  EXPECT_EQ(from_a.at(net::Step::kForwardOperand).bytes, under_plain->operand_bytes());
-  EXPECT_EQ(from_b.at(net::Step::kForwardProduct).bytes, under_plain->reply_bytes());
+  EXPECT_EQ(from_b.at(steps::kForwardOperand).bytes, under_lattice->operand_bytes());
+  EXPECT_EQ(from_a.at(steps::kForwardProduct).bytes, under_lattice->reply_bytes());
+  EXPECT_EQ(from_a.at(steps::kForwardOperand).bytes, under_plain->operand_bytes());
+  EXPECT_EQ(from_b.at(steps::kForwardProduct).bytes, under_plain->reply_bytes());
   const auto backward = lattice_.plan(params.backward(Party::kA, 16));
-  EXPECT_EQ(from_b.at(net::Step::kDerivativeOperand).bytes, backward->operand_bytes());
-  EXPECT_EQ(from_a.at(net::Step::kGradientProduct).bytes, backward->reply_bytes());
+  EXPECT_EQ(from_b.at(steps::kDerivativeOperand).bytes, backward->operand_bytes());
+  EXPECT_EQ(from_a.at(steps::kGradientProduct).bytes, backward->reply_bytes());
 }
 
 TEST_F(SeveralSchemes, AChoiceThatDiffersIsNamedBeforeKeysTravel) {
@@ -168,7 +169,7 @@ TEST_F(SeveralSchemes, AChoiceThatDiffersIsNamedBeforeKeysTravel) {
 TEST_F(SeveralSchemes, AreAllPreparedWhileAPartyWaits) {
   testing::TwoParties parties(both_);
   const auto plan = lattice_.plan({128, 62, 1, 1 << 20, 16, 32, 128});
-  const net::Message message{net::Step::kForwardProduct, 0, 1};
+  const net::Message message{steps::kForwardProduct, 0, 1};
   parties.run(
       [&](Session& a) {
         const he::Multiplier& second = *a.keys("lattice").peer;

@@ -9,6 +9,7 @@
 #include "blindfl/base/error.h"
 #include "run/sample_reports.h"
 #include "run/well_formed.h"
+#include "testing/steps.h"
 
 namespace blindfl::run {
 namespace {
@@ -43,8 +44,8 @@ RunReport report_of_a(const std::string& words = "") {
                     .results = {{"rows_per_second", 5123}}};
   report.facts = {{text("batch size"), text("128")}};
   report.curves = {{text("train"), "rows_per_second", {{1, 10}, {2, 20}, {3, kNan}}}};
-  report.traffic = {{net::Step::kForwardOperand, {.messages = 10, .bytes = 100'000}, {.messages = 0, .bytes = 0}},
-                    {net::Step::kOutputShare, {.messages = 10, .bytes = 8'000}, {.messages = 0, .bytes = 2'000}}};
+  report.traffic = {{protocol::steps::kForwardOperand, {.messages = 10, .bytes = 100'000}, {.messages = 0, .bytes = 0}},
+                    {protocol::steps::kOutputShare, {.messages = 10, .bytes = 8'000}, {.messages = 0, .bytes = 2'000}}};
   report.phases = {{text("waiting"), 45}, {text("computing"), 15}};
   report.costs = {{text("bytes per step"), 1000, 1500, CostComparison::Unit::kBytes},
                   {text("seconds"), 0, 2, CostComparison::Unit::kSeconds}};

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/net/step.h"
 #include "blindfl/run/report.h"
+#include "testing/steps.h"
 
 // Reports as runs leave them, of every kind of model and of both parties, for tests that look at whole pages.
 
@@ -65,8 +65,8 @@ inline run::RunReport sample_of(Party party, std::string model, double scale) {
   }
   report.curves = {rows, sent, received, time, rate};
   std::uint64_t bytes = 4'200'000'000;
-  for (const net::StepInfo& info : net::all_steps()) {
-    report.traffic.push_back({info.step, {.messages = 2400, .bytes = bytes}, {.messages = 2400, .bytes = bytes / 3}});
+  for (const net::Step& step : all_steps().steps()) {
+    report.traffic.push_back({step, {.messages = 2400, .bytes = bytes}, {.messages = 2400, .bytes = bytes / 3}});
     bytes = bytes * 2 / 5;
   }
   report.phases = {{"reading, meeting, aligning", 63.2},

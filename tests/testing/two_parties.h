@@ -1,10 +1,11 @@
 #pragma once
 
+#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "blindfl/net/recording_channel.h"
+#include "blindfl/net/recording_transport.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/protocol/session/session.h"
 #include "testing/links.h"
@@ -18,6 +19,23 @@ enum class Record { kYes, kNo };
 /// What A's and B's sessions saved (`Session::save_keys`); null: fresh keys.
 using SavedKeys =
     std::pair<std::shared_ptr<const SecretVector<std::byte>>, std::shared_ptr<const SecretVector<std::byte>>>;
+
+/// A channel, and what crossed it.
+class Recording {
+ public:
+  explicit Recording(std::shared_ptr<net::Transport> inner)
+      : transport_(std::make_shared<net::RecordingTransport>(std::move(inner))), channel_(transport_) {}
+
+  [[nodiscard]] net::Channel& channel() { return channel_; }
+  [[nodiscard]] const net::Channel& channel() const { return channel_; }
+  [[nodiscard]] std::vector<net::RecordedMessage> messages() const { return transport_->messages(); }
+  [[nodiscard]] const std::map<net::Step, net::Traffic>& sent() const { return channel_.sent(); }
+  [[nodiscard]] const std::map<net::Step, net::Traffic>& received() const { return channel_.received(); }
+
+ private:
+  std::shared_ptr<net::RecordingTransport> transport_;
+  net::Channel channel_;
+};
 
 /// A and B in one process, each with a session over a memory channel, or over TLS where BLINDFL_TEST_LINK says so; what
 /// crosses it is recorded unless told otherwise.
@@ -42,8 +60,8 @@ class TwoParties {
              const SavedKeys& keys = {}, std::size_t threads = 1)
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
-      recordings_ = {std::make_unique<net::RecordingChannel>(*channels_.first),
-                     std::make_unique<net::RecordingChannel>(*channels_.second)};
+      recordings_ = {std::make_unique<Recording>(channels_.first->transport()),
+                     std::make_unique<Recording>(channels_.second->transport())};
     }
     const auto make = [&](protocol::Party party) {
       return [&, party] {
@@ -65,7 +83,7 @@ class TwoParties {
   }
 
   [[nodiscard]] protocol::Session& session(protocol::Party party) { return *of(sessions_, party); }
-  [[nodiscard]] const net::RecordingChannel& recording(protocol::Party party) const { return *of(recordings_, party); }
+  [[nodiscard]] const Recording& recording(protocol::Party party) const { return *of(recordings_, party); }
   void close() {
     channels_.first->close();
     channels_.second->close();
@@ -77,12 +95,12 @@ class TwoParties {
     return {.threads = threads, .weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
   }
   [[nodiscard]] net::Channel& channel(protocol::Party party) {
-    if (of(recordings_, party)) return *of(recordings_, party);
+    if (of(recordings_, party)) return of(recordings_, party)->channel();
     return *of(channels_, party);
   }
 
   Channels channels_;
-  std::pair<std::unique_ptr<net::RecordingChannel>, std::unique_ptr<net::RecordingChannel>> recordings_;
+  std::pair<std::unique_ptr<Recording>, std::unique_ptr<Recording>> recordings_;
   std::pair<std::unique_ptr<protocol::Session>, std::unique_ptr<protocol::Session>> sessions_;
 };
 

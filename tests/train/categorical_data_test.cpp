@@ -8,7 +8,7 @@
 #include "blindfl/data/libsvm.h"
 #include "blindfl/data/numeric_scaling.h"
 #include "blindfl/data/vocabulary.h"
-#include "blindfl/train/metrics.h"
+#include "blindfl/run/metrics.h"
 #include "blindfl/train/trainer.h"
 #include "nn/deep_fixture.h"
 #include "testing/frame_labels.h"
@@ -103,7 +103,7 @@ Aucs run(const Prepared& data, const TrainOptions& options, const Make& make, co
   });
   lab::fit(joined, nn::Family::kLogistic, data.train.joined, options);
   lab::fit(alone, nn::Family::kLogistic, data.train.only_b, options);
-  const auto metric = [&](const torch::Tensor& z) { return auc(nn::to_vector(z), data.test.joined.labels); };
+  const auto metric = [&](const torch::Tensor& z) { return run::auc(nn::to_vector(z), data.test.joined.labels); };
   return {metric(scores.second), metric(lab::score(joined, data.test.joined)),
           metric(lab::score(alone, data.test.only_b))};
 }

@@ -2,16 +2,16 @@
 
 #include <gtest/gtest.h>
 
-#include "blindfl/net/ledger.h"
-#include "blindfl/net/ledger_comparison.h"
-#include "blindfl/net/ledger_file.h"
-#include "blindfl/train/metrics.h"
+#include "blindfl/net/ledger/ledger.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_file.h"
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 #include "testing/fault_proxy.h"
 #include "testing/links.h"
 #include "testing/schemes.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::train::faulty_link_test {
@@ -59,18 +59,19 @@ TEST(FaultyLink, TrainsTheSameModelThroughHundredsOfCuts) {
     options.patience = std::chrono::seconds(60);
     return options;
   };
-  auto listener = std::make_unique<net::GrpcChannel>(options(Role::kListen, "127.0.0.1:0"));
+  const auto listener = std::make_shared<net::GrpcTransport>(options(Role::kListen, "127.0.0.1:0"));
   testing::FaultProxy network(listener->port(), 11);
   network.cut_every(500'000);
-  auto dialer = std::make_unique<net::GrpcChannel>(options(Role::kDial, network.address()));
-  const torch::Tensor disturbed = train_over({std::move(listener), std::move(dialer)}, folder, "rough");
+  const auto dialer = std::make_shared<net::GrpcTransport>(options(Role::kDial, network.address()));
+  const torch::Tensor disturbed =
+      train_over({std::make_unique<net::Channel>(listener), std::make_unique<net::Channel>(dialer)}, folder, "rough");
 
   std::cout << network.cuts() << " cuts\n";
   EXPECT_GE(network.cuts(), 200);
   // Masks are fresh in each run, so roundings differ: a unit of the opened Z, 2^-16, and what it does to the weights.
   EXPECT_LT((undisturbed - disturbed).abs().max().item<double>(), 1e-3);
-  const net::LedgerComparison comparison =
-      net::compare(net::read_ledger(folder / "rough_a"), net::read_ledger(folder / "rough_b"));
+  const net::LedgerComparison comparison = net::compare(net::read_ledger(folder / "rough_a", testing::all_steps()),
+                                                        net::read_ledger(folder / "rough_b", testing::all_steps()));
   EXPECT_TRUE(comparison.same()) << comparison.first_to_second.difference << comparison.second_to_first.difference;
 }
 

@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "blindfl/data/libsvm.h"
-#include "blindfl/train/metrics.h"
+#include "blindfl/run/metrics.h"
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 #include "testing/real_data.h"
@@ -138,7 +138,7 @@ TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
     if (name == "lattice") e.options.epochs = testing::epochs(3, 10);
     if (name == "paillier") e.options.epochs = testing::epochs(1, 2);
     const Scores s = run(e, *testing::make_scheme(name));
-    const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
+    const auto metric = [&](const torch::Tensor& scores) { return run::auc(nn::to_vector(scores), e.test.labels()); };
     expect_as_good_as_joined("a9a LR, AUC", metric(s.federated), metric(s.joined), metric(s.alone), 0.001);
   }
 }
@@ -152,7 +152,7 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
   const std::size_t epochs = testing::epochs(1, 2);
   e.options = {.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = epochs * 255}};
   const Scores s = run(e, he::PaillierScheme());
-  const auto metric = [&](const torch::Tensor& scores) { return auc(nn::to_vector(scores), e.test.labels()); };
+  const auto metric = [&](const torch::Tensor& scores) { return run::auc(nn::to_vector(scores), e.test.labels()); };
   expect_as_good_as_joined("a9a LR, updates under encryption, AUC", metric(s.federated), metric(s.joined),
                            metric(s.alone), 0.001);
 }
@@ -172,7 +172,7 @@ void expect_accuracy_of_joined(const char* name, const std::string& file, Experi
   e.in_a = all.cols() / 2;
   const Scores s = run(e, scheme);
   const auto metric = [&](const torch::Tensor& scores) {
-    return accuracy(nn::to_vector(scores), e.outputs, e.test.labels());
+    return run::class_accuracy(nn::to_vector(scores), e.outputs, e.test.labels());
   };
   expect_as_good_as_joined(name, metric(s.federated), metric(s.joined), metric(s.alone), tolerance);
 }

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/train/metrics.h"
 #include "nn/vertical_fixture.h"
 #include "testing/thrown.h"
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/align/steps.h"
 
 namespace blindfl::app {
 
@@ -41,7 +42,7 @@ AlignmentOffer read_alignment_offer(ByteSource& in) {
 }
 
 AlignmentOffer exchange_alignment_offers(protocol::Session& session, const AlignmentOffer& mine) {
-  const net::Message message{net::Step::kKeptAlignments, 0, kAlignmentOfferBytes};
+  const net::Message message{protocol::steps::kKeptAlignments, 0, kAlignmentOfferBytes};
   session.channel().send(message, [&](ByteSink& out) { write_alignment_offer(mine, out); });
   AlignmentOffer theirs;
   session.channel().receive(message, [&](ByteSource& in) { theirs = read_alignment_offer(in); });

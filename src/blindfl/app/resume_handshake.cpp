@@ -4,6 +4,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/run/steps.h"
 
 namespace blindfl::app {
 
@@ -45,7 +46,7 @@ StopVote read_vote(ByteSource& in) {
 }
 
 StopVote exchange_votes(protocol::Session& session, std::uint64_t step, const StopVote& mine) {
-  const net::Message message{net::Step::kStopVote, static_cast<std::uint32_t>(step), 8};
+  const net::Message message{run::steps::kStopVote, static_cast<std::uint32_t>(step), 8};
   session.channel().send(message, [&](ByteSink& out) { write_vote(mine, out); });
   StopVote theirs;
   session.channel().receive(message, [&](ByteSource& in) { theirs = read_vote(in); });
@@ -93,7 +94,7 @@ RunOffer read_offer(ByteSource& in) {
 }
 
 RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine) {
-  const net::Message message{net::Step::kRunOffer, 0, kOfferBytes};
+  const net::Message message{run::steps::kRunOffer, 0, kOfferBytes};
   session.channel().send(message, [&](ByteSink& out) { write_offer(mine, out); });
   RunOffer theirs;
   session.channel().receive(message, [&](ByteSource& in) { theirs = read_offer(in); });

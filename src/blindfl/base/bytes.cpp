@@ -4,6 +4,7 @@
 #include <bit>
 #include <concepts>
 #include <cstring>
+#include <limits>
 
 #include "blindfl/base/error.h"
 
@@ -41,6 +42,16 @@ void ByteSink::write_u128(std::span<const UInt128> values) {
   write(std::as_bytes(values));
 }
 
+void ByteSink::write_real(double x) {
+  write_u64(std::bit_cast<std::uint64_t>(x));
+}
+void ByteSink::write_text(std::string_view text) {
+  require<InvalidArgument>(text.size() <= std::numeric_limits<std::uint32_t>::max(), "a text of ", text.size(),
+                           " bytes cannot be written");
+  write_u32(static_cast<std::uint32_t>(text.size()));
+  write(as_bytes(text));
+}
+
 std::uint8_t ByteSource::read_u8() {
   return read_integer<std::uint8_t>(*this);
 }
@@ -52,6 +63,22 @@ std::uint64_t ByteSource::read_u64() {
 }
 void ByteSource::read_u128(std::span<UInt128> values) {
   read(std::as_writable_bytes(values));
+}
+
+double ByteSource::read_real() {
+  return std::bit_cast<double>(read_u64());
+}
+std::string ByteSource::read_text(std::size_t most) {
+  const std::uint32_t size = read_u32();
+  require<ProtocolError>(size <= most && size <= remaining(), "a text in it is too long, or cut short");
+  std::string text(size, '\0');
+  read(std::as_writable_bytes(std::span(text)));
+  return text;
+}
+bool ByteSource::read_flag() {
+  const std::uint8_t flag = read_u8();
+  require<ProtocolError>(flag <= 1, "there is something else where it says yes or no");
+  return flag == 1;
 }
 
 void BufferSource::read(std::span<std::byte> out) {

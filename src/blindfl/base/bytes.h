@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -30,6 +31,10 @@ class ByteSink {
   void write_u32(std::uint32_t x);
   void write_u64(std::uint64_t x);
   void write_u128(std::span<const UInt128> values);
+  /// The bits of a double.
+  void write_real(double x);
+  /// Its length in 4 bytes, then the text. Throws InvalidArgument if it is too long for that.
+  void write_text(std::string_view text);
 };
 
 /// Where a message, or a file, is read from piece by piece. What it yields is hostile until checked.
@@ -49,6 +54,11 @@ class ByteSource {
   std::uint32_t read_u32();
   std::uint64_t read_u64();
   void read_u128(std::span<UInt128> values);
+  double read_real();
+  /// What `write_text` wrote. Throws ProtocolError if it has more than `most` bytes, or fewer are left.
+  std::string read_text(std::size_t most);
+  /// A byte. Throws ProtocolError if it is neither 0 nor 1.
+  bool read_flag();
 };
 
 /// A sink that keeps what is written.

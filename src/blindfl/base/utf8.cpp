@@ -44,6 +44,15 @@ std::size_t utf8_length(std::string_view text) {
   return is_character(c) && length_of(c) == length ? length : 0;
 }
 
+bool is_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const std::size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 void append_utf8(std::string& text, char32_t character) {
   require<InvalidArgument>(is_character(character), "there is no such character");
   const std::size_t length = length_of(character);

@@ -1,7 +1,6 @@
 #include "blindfl/data/numeric_scaling.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -33,14 +32,6 @@ void check(const ScalingOptions& options) {
   require<InvalidArgument>(std::isfinite(options.constant), "scaling: what replaces a missing number is finite");
   require<InvalidArgument>(options.clip > 0,
                            "scaling: columns are clipped to a positive number of standard deviations");
-}
-
-void write_real(ByteSink& out, double x) {
-  out.write_u64(std::bit_cast<std::uint64_t>(x));
-}
-
-double read_real(ByteSource& in) {
-  return std::bit_cast<double>(in.read_u64());
 }
 
 }  // namespace
@@ -180,7 +171,7 @@ void NumericScaling::save(ByteSink& out) const {
     out.write_u32(static_cast<std::uint32_t>(column.name.size()));
     out.write(as_bytes(column.name));
     out.write_u8(column.log ? 1 : 0);
-    for (const double x : {column.missing, column.centre, column.factor, column.low, column.high}) write_real(out, x);
+    for (const double x : {column.missing, column.centre, column.factor, column.low, column.high}) out.write_real(x);
   }
 }
 
@@ -205,7 +196,7 @@ NumericScaling::Column NumericScaling::load_column(ByteSource& in) {
   in.read(std::as_writable_bytes(std::span(column.name)));
   const std::uint8_t log = in.read_u8();
   column.log = log == 1;
-  for (double* x : {&column.missing, &column.centre, &column.factor, &column.low, &column.high}) *x = read_real(in);
+  for (double* x : {&column.missing, &column.centre, &column.factor, &column.low, &column.high}) *x = in.read_real();
   require<DataError>(log <= 1 && !std::isinf(column.missing) && std::isfinite(column.centre) &&
                          std::isfinite(column.factor) && column.factor >= 0 && column.low <= column.high,
                      "the saved scaling has numbers that cannot be");

@@ -6,7 +6,6 @@
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
-#include "blindfl/net/ledger.h"
 
 namespace blindfl::net {
 
@@ -17,8 +16,8 @@ class FrameSink final : public ByteSink {
  public:
   static constexpr std::size_t kPiece = std::size_t{1} << 16;
 
-  FrameSink(Channel& channel, const Message& message, const FrameHeaderBytes& header)
-      : channel_(channel), message_(message), left_(message.size), checksum_(header_checksum(header)) {
+  FrameSink(Transport& transport, const Message& message, const FrameHeaderBytes& header)
+      : transport_(transport), message_(message), left_(message.size), checksum_(header_checksum(header)) {
     piece_.reserve(std::min<std::uint64_t>(kPiece, message.size + header.size() + sizeof(checksum_)));
     gather(header);
   }
@@ -51,32 +50,40 @@ class FrameSink final : public ByteSink {
       bytes = bytes.subspan(first.size());
     }
     if (large) {
-      channel_.write_raw(bytes);
+      transport_.write(bytes);
     } else {
       piece_.insert(piece_.end(), bytes.begin(), bytes.end());
     }
   }
 
   void flush() {
-    if (!piece_.empty()) channel_.write_raw(piece_);
+    if (!piece_.empty()) transport_.write(piece_);
     piece_.clear();
   }
 
-  Channel& channel_;
+  Transport& transport_;
   const Message& message_;
   std::uint64_t left_;
   std::uint32_t checksum_;
   SecretVector<std::byte> piece_;  // shares pass through it
 };
 
+using IdleWork = std::function<bool()>;
+
+void read_idly(Transport& transport, const IdleWork& idle, std::span<std::byte> out) {
+  while (idle && !transport.has_arrived() && idle()) {
+  }
+  transport.read(out);
+}
+
 class FrameSource final : public ByteSource {
  public:
-  FrameSource(Channel& channel, const Message& message, std::uint32_t checksum)
-      : channel_(channel), message_(message), left_(message.size), checksum_(checksum) {}
+  FrameSource(Transport& transport, const IdleWork& idle, const Message& message, std::uint32_t checksum)
+      : transport_(transport), idle_(idle), message_(message), left_(message.size), checksum_(checksum) {}
 
   void read(std::span<std::byte> out) override {
     require<ProtocolError>(out.size() <= left_, "a ", name_of(message_.step), " message ends too early");
-    channel_.read(out);
+    read_idly(transport_, idle_, out);
     left_ -= out.size();
     checksum_ = crc32c(out, checksum_);
   }
@@ -85,14 +92,15 @@ class FrameSource final : public ByteSource {
   void finish() {
     require<ProtocolError>(left_ == 0, "a ", name_of(message_.step), " message has ", left_, " bytes too many");
     std::uint32_t arrived = 0;
-    channel_.read(std::as_writable_bytes(std::span(&arrived, 1)));
+    read_idly(transport_, idle_, std::as_writable_bytes(std::span(&arrived, 1)));
     require<ProtocolError>(arrived == checksum_, "a ", name_of(message_.step), " message was damaged on the way");
   }
 
   [[nodiscard]] std::uint32_t checksum() const { return checksum_; }
 
  private:
-  Channel& channel_;
+  Transport& transport_;
+  const IdleWork& idle_;
   const Message& message_;
   std::uint64_t left_;
   std::uint32_t checksum_;
@@ -105,10 +113,11 @@ void count(Traffic& traffic, std::uint64_t bytes) {
 
 }  // namespace
 
-Channel::Channel() = default;
-Channel::~Channel() = default;
+Channel::Channel(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {
+  require<InvalidArgument>(transport_ != nullptr, "a channel needs a transport");
+}
 
-void Channel::write_ledger(std::unique_ptr<Ledger> ledger) {
+void Channel::write_ledger(std::unique_ptr<MessageLog> ledger) {
   require<InvalidArgument>(next_sent_ == 0 && next_received_ == 0 && !ledger_,
                            "a channel takes one ledger, before its first message: a later one would miss some");
   ledger_ = std::move(ledger);
@@ -126,18 +135,12 @@ void Channel::record(Direction direction, const Message& message, std::uint32_t 
 
 void Channel::close() {
   closed_ = true;
-  do_close();
+  transport_->close();
 }
 
 // What a peer sent after, or inside, a message that was refused must never be taken for the next one.
 void Channel::check_open() const {
   require<TransportError>(!closed_, "the channel to the peer is closed on this side, or was after an error");
-}
-
-void Channel::read(std::span<std::byte> out) {
-  while (idle_ && !has_arrived() && idle_()) {
-  }
-  read_raw(out);
 }
 
 void Channel::send(const Message& message, const std::function<void(ByteSink&)>& body) {
@@ -152,7 +155,7 @@ void Channel::send(const Message& message, const std::function<void(ByteSink&)>&
 }
 
 void Channel::send_frame(const Message& message, const std::function<void(ByteSink&)>& body) {
-  FrameSink sink(*this, message, encode_header({message, next_sent_++}));
+  FrameSink sink(*transport_, message, encode_header({message, next_sent_++}));
   body(sink);
   sink.finish();
   record(Direction::kSent, message, sink.checksum());
@@ -172,21 +175,26 @@ void Channel::receive(const Message& expected, const std::function<void(ByteSour
   }
 }
 
-void Channel::receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body) {
+FrameHeaderBytes Channel::receive_header(const Message& expected) {
   FrameHeaderBytes bytes;
-  read(bytes);
+  read_idly(*transport_, idle_, bytes);
   const FrameHeader header = decode_header(bytes);
   const Message& arrived = header.message;
   require<ProtocolError>(header.sequence == next_received_, "message number ", header.sequence, " arrived in place of ",
                          next_received_);
   require<ProtocolError>(arrived.step == expected.step && arrived.layer == expected.layer, "expected a ",
                          name_of(expected.step), " message of layer ", expected.layer, ", but a ",
-                         name_of(arrived.step), " message of layer ", arrived.layer,
+                         name_of(known_.known(arrived.step)), " message of layer ", arrived.layer,
                          " arrived; do both parties run the same command, of the same release?");
   require<ProtocolError>(arrived.size == expected.size, "a ", name_of(expected.step), " message of layer ",
                          expected.layer, " has ", arrived.size, " bytes, expected ", expected.size);
+  return bytes;
+}
+
+void Channel::receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body) {
+  const FrameHeaderBytes bytes = receive_header(expected);
   ++next_received_;
-  FrameSource source(*this, expected, header_checksum(bytes));
+  FrameSource source(*transport_, idle_, expected, header_checksum(bytes));
   body(source);
   source.finish();
   record(Direction::kReceived, expected, source.checksum());

@@ -10,10 +10,10 @@
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/net/frame.h"
+#include "blindfl/net/message_log.h"
+#include "blindfl/net/transport.h"
 
 namespace blindfl::net {
-
-class Ledger;
 
 /// Messages and payload bytes that went one way.
 struct Traffic {
@@ -24,23 +24,25 @@ struct Traffic {
   friend Traffic operator+(const Traffic& a, const Traffic& b) { return {a.messages + b.messages, a.bytes + b.bytes}; }
 };
 
-/// A link to one peer that carries typed messages in order.
+/// Typed messages to one peer and from it, in order, over a link that carries bytes.
 ///
 /// Contract: both sides name the step, the layer and the size of the next message before it travels; anything else that
 /// arrives is an error. One thread may send while another receives. `send` may wait for the peer once more than
 /// `send_capacity()` bytes are under way: to send and receive large messages at the same time, use two threads. After
 /// an error the channel is closed, so that the peer learns of it too.
-class Channel {
+class Channel final {
  public:
-  Channel();
+  /// Nothing else may read from `transport` or write to it. Throws InvalidArgument if there is none.
+  explicit Channel(std::shared_ptr<Transport> transport);
   Channel(const Channel&) = delete;
   Channel& operator=(const Channel&) = delete;
-  /// Closes the ledger, if there is one and `close_ledger` has not; a failure then shows only in the file.
-  virtual ~Channel();
+  /// Closes the ledger, if there is one and `close_ledger` has not; a failure then shows only in the file. The link
+  /// ends with its transport.
+  ~Channel() = default;
 
   /// Sends what `body` writes, which must be `message.size` bytes. Pieces travel while `body` still works.
   /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes or the step
-  /// is not one that net/step.h describes.
+  /// is a number alone: only steps that say what they reveal can be sent.
   void send(const Message& message, const std::function<void(ByteSink&)>& body);
   void send(const Message& message, ByteView payload);
 
@@ -58,11 +60,13 @@ class Channel {
   [[nodiscard]] const std::map<Step, Traffic>& sent() const { return sent_; }
   [[nodiscard]] const std::map<Step, Traffic>& received() const { return received_; }
 
-  /// Writes a line into `ledger` for every message that counts in `sent()` and `received()`. A ledger that cannot be
-  /// written is an error of the `send` or `receive` at hand, DataError: what is not recorded must not leave. Where
-  /// channels wrap each other, this is for the outermost.
+  /// Steps that may arrive out of place, so that errors can name them.
+  void name_steps(StepTable steps) { known_ = std::move(steps); }
+
+  /// Tells `ledger` of every message that counts in `sent()` and `received()`. A ledger that cannot be written is an
+  /// error of the `send` or `receive` at hand, DataError: what is not recorded must not leave.
   /// Throws InvalidArgument unless it comes before the first message.
-  void write_ledger(std::unique_ptr<Ledger> ledger);
+  void write_ledger(std::unique_ptr<MessageLog> ledger);
   /// Ends the link and the ledger, if there is one: call it after the last message, when no other thread is at work
   /// here, to learn whether the ledger is safe on disk. Throws DataError, naming the file, if it is not.
   void close_ledger();
@@ -72,32 +76,27 @@ class Channel {
   /// time.
   void close();
   /// Bytes that `send` takes without waiting for the peer to receive.
-  [[nodiscard]] virtual std::uint64_t send_capacity() const = 0;
+  [[nodiscard]] std::uint64_t send_capacity() const { return transport_->send_capacity(); }
 
-  /// The raw stream below the frames, for channels that wrap another. Both throw TransportError if the link is closed;
-  /// `read_raw` fills `out` completely.
-  virtual void write_raw(ByteView bytes) = 0;
-  virtual void read_raw(std::span<std::byte> out) = 0;
-  /// Would `read_raw` find at least one byte, or an error, without waiting?
-  [[nodiscard]] virtual bool has_arrived() const = 0;
-
-  /// `read_raw`, with idle work before it.
-  void read(std::span<std::byte> out);
+  /// The bytes below the messages.
+  [[nodiscard]] const std::shared_ptr<Transport>& transport() const { return transport_; }
 
  private:
-  virtual void do_close() = 0;
   void check_open() const;
+  [[nodiscard]] FrameHeaderBytes receive_header(const Message& expected);
   void send_frame(const Message& message, const std::function<void(ByteSink&)>& body);
   void receive_frame(const Message& expected, const std::function<void(ByteSource&)>& body);
   void record(Direction direction, const Message& message, std::uint32_t checksum);
 
+  std::shared_ptr<Transport> transport_;
   std::atomic<bool> closed_ = false;
   std::function<bool()> idle_;
   std::uint64_t next_sent_ = 0;
   std::uint64_t next_received_ = 0;
   std::map<Step, Traffic> sent_;
   std::map<Step, Traffic> received_;
-  std::unique_ptr<Ledger> ledger_;
+  StepTable known_;
+  std::unique_ptr<MessageLog> ledger_;
 };
 
 /// Sum over all steps.

@@ -22,7 +22,7 @@ std::uint32_t header_checksum(std::span<const std::byte, kFrameHeaderBytes> byte
 FrameHeaderBytes encode_header(const FrameHeader& header) {
   BufferSink out;
   out.write_u32(kMagic);
-  out.write_u32(static_cast<std::uint32_t>(header.message.step));
+  out.write_u32(header.message.step.number());
   out.write_u32(header.message.layer);
   out.write_u64(header.sequence);
   out.write_u64(header.message.size);
@@ -43,7 +43,7 @@ FrameHeader decode_header(std::span<const std::byte, kFrameHeaderBytes> bytes) {
   header.message.size = in.read_u64();
   require<ProtocolError>(in.read_u32() == header_checksum(bytes), "a message's header was damaged on the way");
   require<ProtocolError>(step <= 0xFFFF, "a message has a step number that does not exist");
-  header.message.step = static_cast<Step>(step);
+  header.message.step = Step::numbered(static_cast<std::uint16_t>(step));
   return header;
 }
 

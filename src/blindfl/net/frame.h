@@ -27,7 +27,7 @@ enum class Direction : std::uint8_t { kSent, kReceived };
 
 /// What a message is: which step of which layer, and how long.
 struct Message {
-  Step step{};
+  Step step;
   std::uint32_t layer = 0;
   std::uint64_t size = 0;
   /// Of the matrix inside, for this party's ledger: never on the wire. Both 0 if there is none.
@@ -51,7 +51,7 @@ using FrameHeaderBytes = std::array<std::byte, kFrameHeaderBytes>;
 
 [[nodiscard]] FrameHeaderBytes encode_header(const FrameHeader& header);
 
-/// Throws ProtocolError if the bytes are not a header or were damaged.
+/// The step is a number alone. Throws ProtocolError if the bytes are not a header or were damaged.
 [[nodiscard]] FrameHeader decode_header(std::span<const std::byte, kFrameHeaderBytes> bytes);
 
 /// Where the payload's checksum starts from: the header's own.

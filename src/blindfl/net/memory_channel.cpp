@@ -74,20 +74,20 @@ class Pipe {
   bool closed_ = false;
 };
 
-class MemoryChannel final : public Channel {
+class MemoryTransport final : public Transport {
  public:
-  MemoryChannel(std::shared_ptr<Pipe> out, std::shared_ptr<Pipe> in) : out_(std::move(out)), in_(std::move(in)) {}
-  MemoryChannel(const MemoryChannel&) = delete;
-  MemoryChannel& operator=(const MemoryChannel&) = delete;
-  ~MemoryChannel() override { close_pipes(); }
+  MemoryTransport(std::shared_ptr<Pipe> out, std::shared_ptr<Pipe> in) : out_(std::move(out)), in_(std::move(in)) {}
+  MemoryTransport(const MemoryTransport&) = delete;
+  MemoryTransport& operator=(const MemoryTransport&) = delete;
+  ~MemoryTransport() override { close_pipes(); }
 
-  void write_raw(ByteView bytes) override { out_->write(bytes); }
-  void read_raw(std::span<std::byte> out) override { in_->read(out); }
+  void write(ByteView bytes) override { out_->write(bytes); }
+  void read(std::span<std::byte> out) override { in_->read(out); }
   [[nodiscard]] bool has_arrived() const override { return in_->has_arrived(); }
   [[nodiscard]] std::uint64_t send_capacity() const override { return out_->capacity(); }
+  void close() override { close_pipes(); }
 
  private:
-  void do_close() override { close_pipes(); }
   void close_pipes() {
     out_->close();
     in_->close();
@@ -103,7 +103,8 @@ std::pair<std::unique_ptr<Channel>, std::unique_ptr<Channel>> make_memory_channe
   require<InvalidArgument>(capacity > 0, "a memory channel needs room for at least one byte");
   const auto there = std::make_shared<Pipe>(capacity);
   const auto back = std::make_shared<Pipe>(capacity);
-  return {std::make_unique<MemoryChannel>(there, back), std::make_unique<MemoryChannel>(back, there)};
+  return {std::make_unique<Channel>(std::make_shared<MemoryTransport>(there, back)),
+          std::make_unique<Channel>(std::make_shared<MemoryTransport>(back, there))};
 }
 
 }  // namespace blindfl::net

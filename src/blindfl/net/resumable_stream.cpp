@@ -314,11 +314,6 @@ void ResumableStream::tell(LinkNotice notice) {
   changed_.notify_all();
 }
 
-bool ResumableStream::is_connected() const {
-  const std::lock_guard lock(mutex_);
-  return connected_;
-}
-
 void ResumableStream::wait_for_connection() {
   std::unique_lock lock(mutex_);
   wait(lock, [this] { return connections_ > 0 || bye_ || !failure_.empty(); });

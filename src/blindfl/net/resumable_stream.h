@@ -82,7 +82,6 @@ class ResumableStream {
   /// Why there is no connection now. Whoever waits is told, unless one comes before.
   void tell(LinkNotice notice);
 
-  [[nodiscard]] bool is_connected() const;
   /// Waits for the first connection. Throws TransportError if the stream is lost before.
   void wait_for_connection();
   /// Has one side said that nothing follows, and the other seen it; or is all lost?

@@ -1,45 +1,13 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <initializer_list>
 #include <span>
 #include <string_view>
+#include <vector>
 
 namespace blindfl::net {
-
-/// Every kind of message there is. Numbers are part of the wire format: never reuse one.
-enum class Step : std::uint16_t {
-  kPublicKey = 1,
-  kAgreement = 2,
-  kHello = 3,
-  kSettings = 4,
-  kPing = 5,
-  kForwardOperand = 10,
-  kForwardProduct = 11,
-  kOutputShare = 12,
-  kDerivativeOperand = 13,
-  kGradientProduct = 14,
-  kTableOperand = 20,
-  kLookupProduct = 21,
-  kWeightOperand = 22,
-  kEmbeddingProduct = 23,
-  kEmbeddingOperand = 24,
-  kWeightGradient = 25,
-  kBackwardOperand = 26,
-  kEmbeddingDerivative = 27,
-  kDerivativeShare = 28,
-  kTableGradient = 29,
-  kIdCount = 30,
-  kBlindedIds = 31,
-  kDoubleBlindedIds = 32,
-  kShuffledIds = 33,
-  kMissingIds = 34,
-  kNamedIds = 35,
-  kAlignedOrder = 36,
-  kKeptAlignments = 37,
-  kFeatureShape = 40,
-  kRunOffer = 41,
-  kStopVote = 42,
-};
 
 /// What keeps a message's content from its receiver, for programs that read ledgers.
 enum class Protection : std::uint8_t {
@@ -53,25 +21,66 @@ enum class Protection : std::uint8_t {
 /// "public", "encrypted", "masked", "share" or "blinded".
 [[nodiscard]] std::string_view name_of(Protection protection);
 
-/// What a message of a step is, in words for ledgers, reports and reviewers.
+/// A kind of message, in words for ledgers, reports and reviewers. Each room has a `steps.h` with constants for what it
+/// sends. Numbers are part of the wire format: never reuse one.
 struct StepInfo {
-  Step step;
+  std::uint16_t number;
   Protection protection;
   std::string_view name;
   std::string_view contains;
   std::string_view reveals;  ///< to its receiver; nobody else can read any of it
+  /// Whether it holds random numbers that no two sessions have alike.
+  bool names_session = false;
 };
 
-/// All steps, in the order of their numbers.
-[[nodiscard]] std::span<const StepInfo> all_steps();
+/// A kind of message: a number, and what the room that sends it says of it. Only the number travels.
+class Step {
+ public:
+  constexpr Step() = default;
+  /// `info` must outlive this: a room's constant. Implicit: the constant is the step.
+  constexpr Step(const StepInfo& info) : number_(info.number), info_(&info) {}
+  Step(const StepInfo&&) = delete;
+  /// As it arrives: of a number alone nobody knows whether it is a step.
+  [[nodiscard]] static constexpr Step numbered(std::uint16_t number) {
+    Step step;
+    step.number_ = number;
+    return step;
+  }
 
-/// Throws InvalidArgument if there is no such step.
+  [[nodiscard]] constexpr std::uint16_t number() const { return number_; }
+  /// nullptr for a number alone.
+  [[nodiscard]] constexpr const StepInfo* info() const { return info_; }
+
+  friend constexpr bool operator==(const Step& a, const Step& b) { return a.number_ == b.number_; }
+  friend constexpr auto operator<=>(const Step& a, const Step& b) { return a.number_ <=> b.number_; }
+
+ private:
+  std::uint16_t number_ = 0;
+  const StepInfo* info_ = nullptr;
+};
+
+/// Throws InvalidArgument for a number alone.
 [[nodiscard]] const StepInfo& describe(Step step);
 
-/// The step of that name; nullptr if there is none.
-[[nodiscard]] const StepInfo* find_step(std::string_view name);
-
-/// The step's name, or "unknown" for a number that is not a step: for errors about what a peer sent.
+/// The step's name, or "unknown" for a number alone: for errors about what a peer sent.
 [[nodiscard]] std::string_view name_of(Step step);
+
+/// The steps of several rooms, for whoever has to find one by its number or name.
+class StepTable {
+ public:
+  StepTable() = default;
+  /// Throws InvalidArgument if two steps have the same number or the same name.
+  StepTable(std::initializer_list<std::span<const Step>> rooms);
+
+  /// In the order of their numbers.
+  [[nodiscard]] std::span<const Step> steps() const { return steps_; }
+  /// The step of that name; nullptr if there is none.
+  [[nodiscard]] const StepInfo* find(std::string_view name) const;
+  /// The step with its words, if it is in the table.
+  [[nodiscard]] Step known(Step step) const;
+
+ private:
+  std::vector<Step> steps_;
+};
 
 }  // namespace blindfl::net

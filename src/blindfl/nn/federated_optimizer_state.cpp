@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <utility>
 
@@ -13,12 +12,6 @@
 namespace blindfl::nn {
 
 namespace {
-
-bool read_flag(ByteSource& in) {
-  const std::uint8_t flag = in.read_u8();
-  require<DataError>(flag <= 1, "the saved state of the optimizer is damaged");
-  return flag == 1;
-}
 
 /// torch's optimizers know their state of a parameter by this name.
 std::string key_of(const torch::Tensor& parameter) {
@@ -81,7 +74,7 @@ void FederatedOptimizer::save(ByteSink& out) const {
   const protocol::StateOrigin::Clock clock{steps_taken_};
   for (std::size_t i = 0; i < sessions_.size(); ++i) origins_[i].save(out, *sessions_[i], clock);
   out.write_u64(steps_taken_);
-  out.write_u64(std::bit_cast<std::uint64_t>(options().learning_rate));
+  out.write_real(options().learning_rate);
   for (const Slot& slot : slots_) {
     if (!keeps(slot)) continue;
     out.write_u8(slot.momentum ? 1 : 0);
@@ -104,10 +97,10 @@ void FederatedOptimizer::load(ByteSource& in) {
     const std::uint64_t steps = in.read_u64();
     require<DataError>(steps >> 63 == 0 && (options().steps == 0 || steps <= options().steps),
                        "the saved state of the optimizer is damaged: it counts more steps than were planned");
-    const auto learning_rate = std::bit_cast<double>(in.read_u64());
+    const double learning_rate = in.read_real();
     std::vector<std::optional<ShareMatrix>> momenta(slots_.size());
     for (std::size_t i = 0; i < slots_.size(); ++i) {
-      if (!keeps(slots_[i]) || !read_flag(in)) continue;
+      if (!keeps(slots_[i]) || !in.read_flag()) continue;
       const protocol::Weight& w = slots_[i].parameter.weight();
       momenta[i].emplace(w.piece.rows(), w.piece.cols(), w.gradient_scale);
       in.read_u128(momenta[i]->values());
@@ -115,7 +108,7 @@ void FederatedOptimizer::load(ByteSource& in) {
     const auto plain = plain_parameters();
     std::vector<torch::Tensor> plain_momenta(plain.size());
     for (std::size_t i = 0; i < plain.size(); ++i) {
-      if (read_flag(in)) plain_momenta[i] = read_values(in, plain[i]);
+      if (in.read_flag()) plain_momenta[i] = read_values(in, plain[i]);
     }
     if (learning_rate != options().learning_rate) {
       try {

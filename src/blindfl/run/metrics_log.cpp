@@ -2,25 +2,31 @@
 
 #include <algorithm>
 #include <fstream>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
+#include <nlohmann/json.hpp>
+
 #include "blindfl/base/error.h"
-#include "blindfl/run/json.h"
+#include "blindfl/run/strict_json.h"
 
 namespace blindfl::run {
 
 namespace {
 
+using Json = nlohmann::ordered_json;
+
 std::string text_of(const MetricsLine& line) {
-  JsonWriter json;
-  json.begin_object();
-  json.key("step").integer(line.step).key("epoch").integer(line.epoch).key("seconds").number(line.seconds);
-  json.key("set").text(line.set).key("values").begin_object();
-  for (const Measure& measure : line.values) json.key(measure.name).number(measure.value);
-  return json.end_object().end_object().take() + "\n";
+  Json values = Json::object();
+  for (const Measure& measure : line.values) values[measure.name] = json_number<Json>(measure.value);
+  return json_line(Json{{"step", line.step},
+                        {"epoch", line.epoch},
+                        {"seconds", json_number<Json>(line.seconds)},
+                        {"set", line.set},
+                        {"values", std::move(values)}});
 }
 
 void check_names(const MetricsLine& line, Party party) {
@@ -33,31 +39,33 @@ void check_names(const MetricsLine& line, Party party) {
   require<InvalidArgument>(std::ranges::adjacent_find(names) == names.end(), "metrics: a name is in a line twice");
 }
 
-std::optional<double> number_or_null(const JsonValue* value) {
-  if (value == nullptr) return std::nullopt;
-  if (value->kind() == JsonValue::Kind::kNull) return std::numeric_limits<double>::quiet_NaN();
-  return value->as_number();
+bool is_number_or_null(const Json& value) {
+  return value.is_number() || value.is_null();
 }
 
-/// Nothing if the object is not a line of metrics.
-std::optional<MetricsLine> line_of(const JsonValue& json) {
-  const auto integer = [&](std::string_view name) {
-    const JsonValue* const value = json.find(name);
-    return value == nullptr ? std::nullopt : value->as_integer();
-  };
-  const auto step = integer("step");
-  const auto epoch = integer("epoch");
-  const auto seconds = number_or_null(json.find("seconds"));
-  const JsonValue* const set = json.find("set");
-  const JsonValue* const values = json.find("values");
-  if (!step || !epoch || !seconds || set == nullptr || values == nullptr) return std::nullopt;
-  const auto set_name = set->as_text();
-  if (!set_name || values->kind() != JsonValue::Kind::kObject) return std::nullopt;
-  MetricsLine line{.step = *step, .epoch = *epoch, .seconds = *seconds, .set = *set_name, .values = {}};
-  for (const auto& [name, value] : values->members()) {
-    const auto number = number_or_null(&value);
-    if (!number) return std::nullopt;
-    line.values.push_back({name, *number});
+double number_of(const Json& value) {
+  return value.is_null() ? std::numeric_limits<double>::quiet_NaN() : value.get<double>();
+}
+
+/// Nothing if it is not a line of metrics.
+std::optional<MetricsLine> line_of(const Json& json) {
+  const Json& step = json_member(json, "step");
+  const Json& epoch = json_member(json, "epoch");
+  const Json& seconds = json_member(json, "seconds");
+  const Json& set = json_member(json, "set");
+  const Json& values = json_member(json, "values");
+  if (!step.is_number_unsigned() || !epoch.is_number_unsigned() || !json.contains("seconds") ||
+      !is_number_or_null(seconds) || !set.is_string() || !values.is_object()) {
+    return std::nullopt;
+  }
+  MetricsLine line{.step = step.get<std::uint64_t>(),
+                   .epoch = epoch.get<std::uint64_t>(),
+                   .seconds = number_of(seconds),
+                   .set = set.get<std::string>(),
+                   .values = {}};
+  for (const auto& [name, value] : values.items()) {
+    if (!is_number_or_null(value)) return std::nullopt;
+    line.values.push_back({name, number_of(value)});
   }
   return line;
 }
@@ -95,7 +103,7 @@ std::optional<MetricsLine> Reader::next() {
                      " bytes; this is not a file of metrics");
   std::optional<MetricsLine> line;
   try {
-    line = line_of(JsonValue::parse(std::string_view(buffer_).substr(0, length - 1)));
+    line = line_of(parse_strictly<Json>(std::string_view(buffer_).substr(0, length - 1)));
   } catch (const DataError& error) {
     fail<DataError>(name_, ": line ", number_, ": ", error.what());
   }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/net/ledger_file.h"
+#include "blindfl/net/ledger/ledger_file.h"
 #include "blindfl/run/chart.h"
 #include "blindfl/run/confusion.h"
 #include "blindfl/run/disclosure.h"

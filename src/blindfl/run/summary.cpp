@@ -3,15 +3,20 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <utility>
+
+#include <nlohmann/json.hpp>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
-#include "blindfl/net/ledger_lines.h"
-#include "blindfl/run/json.h"
+#include "blindfl/net/ledger/ledger_lines.h"
+#include "blindfl/run/strict_json.h"
 
 namespace blindfl::run {
 
 namespace {
+
+using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kFormat = "BlindFL run";
 constexpr std::uint64_t kVersion = 1;
@@ -40,97 +45,106 @@ void check_summary(const RunSummary& summary) {
                            " classes");
 }
 
-void write_measures(JsonWriter& json, std::string_view name, const std::vector<Measure>& measures) {
-  json.key(name).begin_object();
-  for (const Measure& measure : measures) json.key(measure.name).number(measure.value);
-  json.end_object();
+Json measures_json(const std::vector<Measure>& measures) {
+  Json json = Json::object();
+  for (const Measure& measure : measures) json[measure.name] = json_number<Json>(measure.value);
+  return json;
 }
 
 /// With what follows from it, for programs that want no more than that.
-void write_confusion(JsonWriter& json, const ConfusionMatrix& matrix) {
-  json.key("confusion").begin_object().key("classes").begin_array();
-  for (const std::string& name : matrix.classes) json.text(name);
-  json.end_array().key("precision").begin_array();
-  for (std::size_t c = 0; c < matrix.classes.size(); ++c) json.number(matrix.precision(c));
-  json.end_array().key("recall").begin_array();
-  for (std::size_t c = 0; c < matrix.classes.size(); ++c) json.number(matrix.recall(c));
-  json.end_array().key("counts").begin_array();
+Json confusion_json(const ConfusionMatrix& matrix) {
+  Json precision = Json::array();
+  Json recall = Json::array();
+  Json counts = Json::array();
   for (std::size_t t = 0; t < matrix.classes.size(); ++t) {
-    json.begin_array();
-    for (std::size_t p = 0; p < matrix.classes.size(); ++p) json.number(matrix.at(t, p));
-    json.end_array();
+    precision.push_back(json_number<Json>(matrix.precision(t)));
+    recall.push_back(json_number<Json>(matrix.recall(t)));
+    Json row = Json::array();
+    for (std::size_t p = 0; p < matrix.classes.size(); ++p) row.push_back(json_number<Json>(matrix.at(t, p)));
+    counts.push_back(std::move(row));
   }
-  json.end_array().end_object();
+  return {{"classes", matrix.classes},
+          {"precision", std::move(precision)},
+          {"recall", std::move(recall)},
+          {"counts", std::move(counts)}};
+}
+
+Json traffic_json(const net::Traffic& traffic) {
+  return {{"messages", traffic.messages}, {"bytes", traffic.bytes}};
 }
 
 /// What a run need not have.
-void write_rest(JsonWriter& json, const RunSummary& summary) {
+void add_rest(Json& json, const RunSummary& summary) {
   if (summary.rows != RowCounts{}) {
-    json.key("rows").begin_object().key("training").integer(summary.rows.training);
-    json.key("validation").integer(summary.rows.validation).key("test").integer(summary.rows.test).end_object();
+    json["rows"] = {
+        {"training", summary.rows.training}, {"validation", summary.rows.validation}, {"test", summary.rows.test}};
   }
-  if (summary.best) {
-    json.key("best").begin_object().key("step").integer(summary.best->step);
-    json.key("epoch").integer(summary.best->epoch).end_object();
-  }
-  if (summary.stopped_early) json.key("stopped_early").boolean(true);
-  if (summary.still_falling) json.key("still_falling").boolean(*summary.still_falling);
-  if (!summary.confusion.empty()) write_confusion(json, summary.confusion);
-  if (!summary.baseline.empty()) write_measures(json, "baseline", summary.baseline);
-}
-
-void write_traffic(JsonWriter& json, std::string_view name, const net::Traffic& traffic) {
-  json.key(name).begin_object();
-  json.key("messages").integer(traffic.messages).key("bytes").integer(traffic.bytes).end_object();
+  if (summary.best) json["best"] = {{"step", summary.best->step}, {"epoch", summary.best->epoch}};
+  if (summary.stopped_early) json["stopped_early"] = true;
+  if (summary.still_falling) json["still_falling"] = *summary.still_falling;
+  if (!summary.confusion.empty()) json["confusion"] = confusion_json(summary.confusion);
+  if (!summary.baseline.empty()) json["baseline"] = measures_json(summary.baseline);
 }
 
 /// Takes members out of the parsed text, or says which one is wrong.
 class Reader {
  public:
-  Reader(const JsonValue& json, const std::string& name) : json_(json), name_(name) {}
+  Reader(const Json& json, const std::string& name) : json_(json), name_(name) {}
 
   [[nodiscard]] RunSummary read() const;
 
  private:
-  template <class T>
-  [[nodiscard]] T required(const std::optional<T>& value, std::string_view member) const {
-    require<DataError>(value.has_value(), name_, ": has no usable '", member, "'; this is not the summary of a run");
-    return *value;
+  void check(bool usable, std::string_view member) const {
+    require<DataError>(usable, name_, ": has no usable '", member, "'; this is not the summary of a run");
   }
-  [[nodiscard]] const JsonValue& member(const JsonValue& object, std::string_view name) const {
-    static const JsonValue nothing;
-    const JsonValue* const found = object.find(name);
-    return found == nullptr ? nothing : *found;
+  [[nodiscard]] const Json& member(std::string_view name) const { return json_member(json_, name); }
+  [[nodiscard]] std::string text(std::string_view name) const {
+    check(member(name).is_string(), name);
+    return member(name).get<std::string>();
   }
-  [[nodiscard]] std::string text(std::string_view name) const { return required(member(json_, name).as_text(), name); }
-  [[nodiscard]] std::uint64_t integer(const JsonValue& object, std::string_view name) const {
-    return required(member(object, name).as_integer(), name);
+  [[nodiscard]] std::chrono::sys_seconds time(std::string_view name) const {
+    const auto time = net::time_of(text(name));
+    check(time.has_value(), name);
+    return *time;
+  }
+  [[nodiscard]] bool flag(std::string_view name) const {
+    check(member(name).is_boolean(), name);
+    return member(name).get<bool>();
+  }
+  [[nodiscard]] double number(const Json& value, std::string_view name) const {
+    check(value.is_number(), name);
+    return value.get<double>();
+  }
+  [[nodiscard]] std::uint64_t integer(const Json& object, std::string_view name) const {
+    const Json& value = json_member(object, name);
+    check(value.is_number_unsigned(), name);
+    return value.get<std::uint64_t>();
   }
   [[nodiscard]] std::vector<Measure> measures(std::string_view name) const;
   [[nodiscard]] ConfusionMatrix confusion() const;
   void read_rest(RunSummary& summary) const;
   [[nodiscard]] Party party() const {
     const std::string name = text("party");
-    require<DataError>(name == "A" || name == "B", name_, ": has no usable 'party'; this is not the summary of a run");
+    check(name == "A" || name == "B", "party");
     return name == "A" ? Party::kA : Party::kB;
   }
   [[nodiscard]] RunState state() const {
     const std::string name = text("state");
     const auto* const found = std::ranges::find(kStates, name, [](RunState s) { return name_of(s); });
-    require<DataError>(found != kStates.end(), name_, ": has no usable 'state'; this is not the summary of a run");
+    check(found != kStates.end(), "state");
     return *found;
   }
   [[nodiscard]] net::Traffic traffic(std::string_view name) const {
-    const JsonValue& object = member(json_, name);
+    const Json& object = member(name);
     return {.messages = integer(object, "messages"), .bytes = integer(object, "bytes")};
   }
 
-  const JsonValue& json_;
+  const Json& json_;
   const std::string& name_;
 };
 
 RunSummary Reader::read() const {
-  require<DataError>(member(json_, "format").as_text() == kFormat, name_, ": is not the summary of a run");
+  require<DataError>(member("format") == kFormat, name_, ": is not the summary of a run");
   const std::uint64_t version = integer(json_, "version");
   require<DataError>(version <= kVersion, name_, ": has version ", version, ", and this release reads versions up to ",
                      kVersion, "; use the release that wrote it");
@@ -139,13 +153,11 @@ RunSummary Reader::read() const {
                      .release = text("release"),
                      .model = text("model"),
                      .state = state(),
-                     .started = required(net::time_of(text("started")), "started")};
-  if (const JsonValue& ended = member(json_, "ended"); ended.kind() != JsonValue::Kind::kNull) {
-    summary.ended = required(net::time_of(text("ended")), "ended");
-  }
+                     .started = time("started")};
+  if (!member("ended").is_null()) summary.ended = time("ended");
   summary.steps = integer(json_, "steps");
   summary.epochs = integer(json_, "epochs");
-  summary.seconds = required(member(json_, "seconds").as_number(), "seconds");
+  summary.seconds = number(member("seconds"), "seconds");
   summary.sent = traffic("sent");
   summary.received = traffic("received");
   summary.results = measures("results");
@@ -155,40 +167,40 @@ RunSummary Reader::read() const {
 
 std::vector<Measure> Reader::measures(std::string_view name) const {
   std::vector<Measure> all;
-  for (const auto& [each, value] : member(json_, name).members()) {
-    const bool unknown = value.kind() == JsonValue::Kind::kNull;
-    all.push_back({each, unknown ? std::numeric_limits<double>::quiet_NaN() : required(value.as_number(), name)});
+  if (!member(name).is_object()) return all;
+  for (const auto& [each, value] : member(name).items()) {
+    all.push_back({each, value.is_null() ? std::numeric_limits<double>::quiet_NaN() : number(value, name)});
   }
   return all;
 }
 
 ConfusionMatrix Reader::confusion() const {
   constexpr std::string_view kName = "confusion";
-  const JsonValue& object = member(json_, kName);
   ConfusionMatrix matrix;
-  for (const JsonValue& name : member(object, "classes").elements()) {
-    matrix.classes.push_back(required(name.as_text(), kName));
+  if (const Json& classes = json_member(member(kName), "classes"); classes.is_array()) {
+    for (const Json& name : classes) {
+      check(name.is_string(), kName);
+      matrix.classes.push_back(name.get<std::string>());
+    }
   }
-  for (const JsonValue& row : member(object, "counts").elements()) {
-    for (const JsonValue& count : row.elements()) matrix.counts.push_back(required(count.as_number(), kName));
+  if (const Json& counts = json_member(member(kName), "counts"); counts.is_array()) {
+    for (const Json& row : counts) {
+      check(row.is_array(), kName);
+      for (const Json& count : row) matrix.counts.push_back(number(count, kName));
+    }
   }
   return matrix;
 }
 
 void Reader::read_rest(RunSummary& summary) const {
-  const auto has = [&](std::string_view name) { return member(json_, name).kind() != JsonValue::Kind::kNull; };
-  if (has("rows")) {
-    const JsonValue& rows = member(json_, "rows");
+  if (const Json& rows = member("rows"); !rows.is_null()) {
     summary.rows = {integer(rows, "training"), integer(rows, "validation"), integer(rows, "test")};
   }
-  if (has("best")) {
-    const JsonValue& best = member(json_, "best");
+  if (const Json& best = member("best"); !best.is_null()) {
     summary.best = {.step = integer(best, "step"), .epoch = integer(best, "epoch")};
   }
-  if (has("stopped_early"))
-    summary.stopped_early = required(member(json_, "stopped_early").as_boolean(), "stopped_early");
-  if (has("still_falling"))
-    summary.still_falling = required(member(json_, "still_falling").as_boolean(), "still_falling");
+  if (!member("stopped_early").is_null()) summary.stopped_early = flag("stopped_early");
+  if (!member("still_falling").is_null()) summary.still_falling = flag("still_falling");
   summary.confusion = confusion();
   summary.baseline = measures("baseline");
 }
@@ -211,28 +223,31 @@ std::string_view name_of(RunState state) {
 
 std::string summary_text(const RunSummary& summary) {
   check_summary(summary);
-  JsonWriter json;
-  json.begin_object().key("format").text(kFormat).key("version").integer(kVersion);
-  json.key("party").text(blindfl::name_of(summary.party)).key("run").text(summary.run);
-  json.key("release").text(summary.release).key("model").text(summary.model);
-  json.key("state").text(name_of(summary.state)).key("started").text(net::time_text(summary.started));
-  json.key("ended");
-  summary.ended ? json.text(net::time_text(*summary.ended)) : json.null();
-  json.key("steps").integer(summary.steps).key("epochs").integer(summary.epochs);
-  json.key("seconds").number(summary.seconds);
-  write_traffic(json, "sent", summary.sent);
-  write_traffic(json, "received", summary.received);
-  write_measures(json, "results", summary.results);
-  write_rest(json, summary);
-  return json.end_object().take() + "\n";
+  Json json = {{"format", kFormat},
+               {"version", kVersion},
+               {"party", blindfl::name_of(summary.party)},
+               {"run", summary.run},
+               {"release", summary.release},
+               {"model", summary.model},
+               {"state", name_of(summary.state)},
+               {"started", net::time_text(summary.started)},
+               {"ended", summary.ended ? Json(net::time_text(*summary.ended)) : Json()},
+               {"steps", summary.steps},
+               {"epochs", summary.epochs},
+               {"seconds", json_number<Json>(summary.seconds)},
+               {"sent", traffic_json(summary.sent)},
+               {"received", traffic_json(summary.received)},
+               {"results", measures_json(summary.results)}};
+  add_rest(json, summary);
+  return json_line(json);
 }
 
 RunSummary parse_summary(std::string_view text, const std::string& name) {
   require<DataError>(text.size() <= kMaxSummaryBytes, name, ": is longer than ", kMaxSummaryBytes,
                      " bytes; this is not the summary of a run");
-  JsonValue json;
+  Json json;
   try {
-    json = JsonValue::parse(text);
+    json = parse_strictly<Json>(text);
   } catch (const DataError& error) {
     fail<DataError>(name, ": ", error.what(),
                     "; a summary is written in one step, so something else changed it: take it from a backup, or begin "

@@ -14,6 +14,7 @@
 #include "protocol/psi_fixture.h"
 #include "protocol/repeatable_fixture.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::app::kept_alignments_test {
@@ -63,7 +64,7 @@ class ScoredAgain : public ::testing::Test {
                             [&](protocol::Session& s) { return b_.align(s, mode); });
     blinded_ = 0;
     for (const auto& message : parties.recording(Party::kA).messages()) {
-      blinded_ += message.message.step == net::Step::kBlindedIds ? 1 : 0;
+      blinded_ += message.message.step == protocol::steps::kBlindedIds ? 1 : 0;
     }
     return both;
   }

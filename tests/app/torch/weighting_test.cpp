@@ -12,6 +12,7 @@
 #include "blindfl/app/torch/measures.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
@@ -159,7 +160,7 @@ TEST(AlignedIds, HaveAnotherDigestInEachSession) {
       return align_rows(session, job, rows_of({"x", "y", "z"}), "training rows", out).size();
     });
     for (const net::RecordedMessage& message : parties.recording(Party::kA).messages()) {
-      if (message.message.step == net::Step::kAlignedOrder) return message.payload;
+      if (message.message.step == protocol::steps::kAlignedOrder) return message.payload;
     }
     return Bytes();
   };

@@ -21,18 +21,20 @@
 #include "blindfl/net/link_packet.h"
 #include "testing/links.h"
 #include "testing/loopback.h"
+#include "testing/steps.h"
 #include "testing/thrown.h"
 
 namespace blindfl::net {
 namespace {
 
 using ::testing::AnyOf;
+using testing::GrpcEnd;
 using ::testing::HasSubstr;
 using testing::message_of;
 using testing::tls_options;
 using Role = GrpcOptions::Role;
 
-const Message kMessage{Step::kForwardOperand, 3, 5};
+const Message kMessage{protocol::steps::kForwardOperand, 3, 5};
 
 std::uint64_t resident_bytes() {
   std::ifstream file("/proc/self/statm");
@@ -81,16 +83,16 @@ class TlsClient {
 };
 
 TEST(HostileClient, WithoutACertificateDoesNotGetIn) {
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   EXPECT_FALSE(TlsClient(listener.port(), TLS1_3_VERSION).gets_in());
   EXPECT_FALSE(TlsClient(listener.port(), TLS1_2_VERSION).gets_in());
-  GrpcChannel peer(tls_options(Role::kDial, "127.0.0.1:" + std::to_string(listener.port())));
+  GrpcEnd peer(tls_options(Role::kDial, "127.0.0.1:" + std::to_string(listener.port())));
   EXPECT_NO_THROW(listener.wait_for_peer());
 }
 
 TEST(HostileClient, IsOfferedTls13) {
   // The handshake itself succeeds: what keeps the client of the test above out is its missing certificate.
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   const TlsClient client(listener.port(), TLS1_3_VERSION);
   ASSERT_TRUE(client.connected());
   EXPECT_EQ(client.version(), "TLSv1.3");
@@ -174,7 +176,7 @@ TEST(RoguePeer, IsRefusedWithTheReasonAndTheRunEnds) {
   const Bytes data{kDataKind, std::byte{1}};
   for (const Bytes& first : {Bytes{std::byte{'X'}}, Bytes{}, data, encode_packet(ahead), encode_packet(narrow),
                              encode_packet(newer), encode_packet(CreditPacket{1})}) {
-    GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+    GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
     RoguePeer rogue(listener.port());
     (void)rogue.send(first);
     EXPECT_THAT(rogue.verdict(), HasSubstr("the peer"));
@@ -190,7 +192,7 @@ TEST(RoguePeer, CannotMakeUpCreditOrGoBeyondTheWindow) {
       std::vector<Bytes>(66, piece),  // the window is 64 of them
   };
   for (const auto& packets : stories) {
-    GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+    GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
     RoguePeer rogue(listener.port());
     ASSERT_TRUE(rogue.send(encode_packet(honest_hello())));
     ASSERT_TRUE(rogue.receive());
@@ -205,7 +207,7 @@ TEST(RoguePeer, CostsBoundedMemoryWithAHugePacket) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer keeps what was freed, and more: memory says nothing here";
 #endif
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   const Bytes huge(std::size_t{600} << 20, kDataKind);
   RoguePeer rogue(listener.port());
   const std::uint64_t before = resident_bytes();
@@ -221,7 +223,7 @@ TEST(RoguePeer, CostsBoundedMemoryWithAHugePacket) {
 }
 
 TEST(RoguePeer, SendsFramesThatAreRefusedLikeAnyOthers) {
-  GrpcChannel listener(tls_options(Role::kListen, "127.0.0.1:0"));
+  GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
   RoguePeer rogue(listener.port());
   ASSERT_TRUE(rogue.send(encode_packet(honest_hello())));
   ASSERT_TRUE(rogue.receive());

@@ -1,20 +1,21 @@
 #include <ostream>
 
 #include "blindfl/app/commands/commands.h"
-#include "blindfl/net/ledger_comparison.h"
-#include "blindfl/net/ledger_file.h"
-#include "blindfl/net/ledger_report.h"
+#include "blindfl/app/link/steps.h"
+#include "blindfl/net/ledger/ledger_comparison.h"
+#include "blindfl/net/ledger/ledger_file.h"
+#include "blindfl/net/ledger/ledger_report.h"
 
 namespace blindfl::app {
 
 namespace {
 
 void run_audit(const Arguments& arguments, std::ostream& out) {
-  const net::LedgerFile ledger = net::read_ledger(arguments.text("ledger"));
+  const net::LedgerFile ledger = net::read_ledger(arguments.text("ledger"), all_steps());
   net::print_audit(out, ledger);
   if (!arguments.has("peer-ledger")) return;
 
-  const net::LedgerFile peer = net::read_ledger(arguments.text("peer-ledger"));
+  const net::LedgerFile peer = net::read_ledger(arguments.text("peer-ledger"), all_steps());
   out << '\n';
   net::print_audit(out, peer);
   const net::LedgerComparison comparison = net::compare(ledger, peer);

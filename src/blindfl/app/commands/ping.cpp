@@ -2,6 +2,7 @@
 #include <chrono>
 #include <cmath>
 #include <iomanip>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -10,8 +11,11 @@
 #include "blindfl/app/commands/commands.h"
 #include "blindfl/app/job/job_options.h"
 #include "blindfl/app/link/link_options.h"
+#include "blindfl/app/link/steps.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/random.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/net/steps.h"
 
 namespace blindfl::app {
 
@@ -27,7 +31,7 @@ constexpr std::uint64_t kPiece = std::uint64_t{1} << 20;
 constexpr std::uint64_t kFirstPieces = 4;
 
 net::Message ping(std::uint64_t size, std::uint32_t number = 0) {
-  return {net::Step::kPing, number, size};
+  return {net::steps::kPing, number, size};
 }
 
 std::int64_t unix_milliseconds() {
@@ -156,16 +160,18 @@ void run_ping(const Arguments& arguments, std::ostream& out) {
     out << "WARNING: no TLS. Anybody on the way can read and change what is sent, and nobody knows who the peer is.\n";
   }
   Interruption interruption;
-  net::GrpcChannel channel(options);
-  interruption.on_interrupt([&] { channel.interrupt(); });
+  const auto link = std::make_shared<net::GrpcTransport>(options);
+  net::Channel channel(link);
+  channel.name_steps(all_steps());
+  interruption.on_interrupt([&] { link->interrupt(); });
   if (options.role == net::GrpcOptions::Role::kListen) {
-    out << "listening         on port " << channel.port() << "; waiting for the peer's `blindfl ping --dial`\n";
+    out << "listening         on port " << link->port() << "; waiting for the peer's `blindfl ping --dial`\n";
   } else {
     out << "dialling          " << options.address << '\n';
   }
   out << std::flush;
   try {
-    channel.wait_for_peer();
+    link->wait_for_peer();
     measure(channel, options, seconds, out);
   } catch (...) {
     interruption.ignore();

@@ -5,7 +5,7 @@
 
 #include "blindfl/app/cli/command.h"
 #include "blindfl/app/job/job.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 
 namespace blindfl::app {
 

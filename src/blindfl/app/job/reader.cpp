@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "blindfl/app/cli/suggestion.h"
-#include "blindfl/app/job/utf8.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/utf8.h"
 
 namespace blindfl::app::job {
 

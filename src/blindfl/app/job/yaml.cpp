@@ -10,7 +10,7 @@
 #include <sstream>
 #include <utility>
 
-#include "blindfl/app/job/utf8.h"
+#include "blindfl/app/job/characters.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "blindfl/app/cli/command.h"
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 
 namespace blindfl::app {
 

@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/run/steps.h"
 
 namespace blindfl::app {
 
@@ -84,15 +85,15 @@ PartyShape exchange_shapes(protocol::Session& session, const PartyShape& mine) {
                            " categorical fields, and at most ", kMostFields, " are possible");
   net::Channel& channel = session.channel();
   const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_shape(mine, out); });
-  channel.send({net::Step::kFeatureShape, 0, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
-  channel.send({net::Step::kFeatureShape, 1, bytes.size()}, bytes);
+  channel.send({run::steps::kFeatureShape, 0, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
+  channel.send({run::steps::kFeatureShape, 1, bytes.size()}, bytes);
 
   std::uint64_t size = 0;
-  channel.receive({net::Step::kFeatureShape, 0, 8}, [&](ByteSource& in) { size = in.read_u64(); });
+  channel.receive({run::steps::kFeatureShape, 0, 8}, [&](ByteSource& in) { size = in.read_u64(); });
   require<ProtocolError>(kHeadBytes <= size && size <= kHeadBytes + kMostFields * kFieldBytes,
                          "feature shape: the peer announces one of ", size, " bytes");
   PartyShape theirs;
-  channel.receive({net::Step::kFeatureShape, 1, size}, [&](ByteSource& in) { theirs = read_shape(in); });
+  channel.receive({run::steps::kFeatureShape, 1, size}, [&](ByteSource& in) { theirs = read_shape(in); });
   return theirs;
 }
 

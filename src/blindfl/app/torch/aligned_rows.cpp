@@ -10,6 +10,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/protocol/align/steps.h"
 
 namespace blindfl::app {
 
@@ -52,9 +53,9 @@ void compare_ids(protocol::Session& session, const std::vector<std::string>& ids
                  std::ostream& out) {
   net::Channel& channel = session.channel();
   const Bytes mine = digest_of_ids(session, ids);
-  channel.send({net::Step::kAlignedOrder, 0, kDigestBytes}, mine);
+  channel.send({protocol::steps::kAlignedOrder, 0, kDigestBytes}, mine);
   Bytes theirs(kDigestBytes);
-  channel.receive({net::Step::kAlignedOrder, 0, kDigestBytes}, [&](ByteSource& in) { in.read(theirs); });
+  channel.receive({protocol::steps::kAlignedOrder, 0, kDigestBytes}, [&](ByteSource& in) { in.read(theirs); });
   const bool peer_has_ids = theirs != Bytes(kDigestBytes);
   if (ids.empty() || !peer_has_ids) {
     out << "that the " << what << " are in the same order at both parties is taken on trust: "

@@ -7,9 +7,10 @@
 #include <thread>
 
 #include "blindfl/app/job/job_options.h"
+#include "blindfl/app/link/steps.h"
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/base/error.h"
-#include "blindfl/net/ledger.h"
+#include "blindfl/net/ledger/ledger.h"
 
 namespace blindfl::app {
 
@@ -29,7 +30,7 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
   if (!link.tls) {
     out << "WARNING: no TLS. Anybody on the way can read and change what is sent, and nobody knows who the peer is.\n";
   }
-  link_ = std::make_unique<net::GrpcChannel>(link);
+  link_ = std::make_shared<net::GrpcTransport>(link);
   interruption_.on_interrupt([this] { on_interrupt(); });
   try {
     open(job, options, out);
@@ -41,7 +42,9 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
 }
 
 void JobSession::open(const job::Job& job, const Options& options, std::ostream& out) {
-  channel_ = std::make_unique<net::TimedChannel>(*link_);
+  timing_ = std::make_shared<net::TimedTransport>(link_);
+  channel_ = std::make_unique<net::Channel>(timing_);
+  channel_->name_steps(all_steps());
   const Party party = job.own.party;
   if (options.ledger) {
     channel_->write_ledger(std::make_unique<net::Ledger>(

@@ -11,8 +11,9 @@
 #include "blindfl/app/cli/interruption.h"
 #include "blindfl/app/job/job.h"
 #include "blindfl/he/scheme.h"
-#include "blindfl/net/grpc/grpc_channel.h"
-#include "blindfl/net/timed_channel.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
+#include "blindfl/net/timed_transport.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::app {
@@ -39,7 +40,9 @@ class JobSession {
   ~JobSession();
 
   [[nodiscard]] protocol::Session& session() { return *session_; }
-  [[nodiscard]] net::TimedChannel& channel() { return *channel_; }
+  [[nodiscard]] net::Channel& channel() { return *channel_; }
+  /// How long this party waited in `channel()`.
+  [[nodiscard]] const net::TimedTransport& timing() const { return *timing_; }
   [[nodiscard]] std::uint64_t reconnects() const { return link_->reconnects(); }
 
   /// While it is on, Ctrl-C only sets `stop_asked`.
@@ -58,8 +61,9 @@ class JobSession {
   std::atomic<bool> orderly_ = false;
   std::atomic<bool> stop_asked_ = false;
   std::vector<std::unique_ptr<he::Scheme>> schemes_;
-  std::unique_ptr<net::GrpcChannel> link_;
-  std::unique_ptr<net::TimedChannel> channel_;
+  std::shared_ptr<net::GrpcTransport> link_;
+  std::shared_ptr<net::TimedTransport> timing_;
+  std::unique_ptr<net::Channel> channel_;
   std::unique_ptr<protocol::Session> session_;
   Interruption interruption_;  // the first to go: it calls `link_`, also when the constructor fails
 };

@@ -26,9 +26,10 @@ run::MetricsLog open_metrics(const run::RunFolder& folder, Party party, const Ru
 
 }  // namespace
 
-RunLog::RunLog(const run::RunFolder& folder, Party party, const net::TimedChannel& channel, std::ostream& out,
-               const Options& options)
+RunLog::RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel,
+               const net::TimedTransport& timing, std::ostream& out, const Options& options)
     : channel_(channel),
+      timing_(timing),
       out_(out),
       options_(options),
       metrics_(open_metrics(folder, party, options)),
@@ -40,7 +41,7 @@ RunLog::RunLog(const run::RunFolder& folder, Party party, const net::TimedChanne
   if (options.resumed_after) events_.restart(*options.resumed_after + 1, wall_time());
   bytes_sent_ = net::total(channel.sent()).bytes;
   bytes_received_ = net::total(channel.received()).bytes;
-  waited_ = channel.seconds_waiting() + channel.seconds_sending();
+  waited_ = timing.seconds_waiting() + timing.seconds_sending();
 }
 
 double RunLog::seconds() const {
@@ -68,7 +69,7 @@ void RunLog::write_train_line(const train::StepReport& report) {
   const double taken = std::max(Seconds(now - last_).count(), 1e-9);
   const std::uint64_t sent = net::total(channel_.sent()).bytes;
   const std::uint64_t received = net::total(channel_.received()).bytes;
-  const double waited = channel_.seconds_waiting() + channel_.seconds_sending();
+  const double waited = timing_.seconds_waiting() + timing_.seconds_sending();
   std::vector<run::Measure> values;
   if (labelled_ > 0) values.push_back({"loss", loss_ / static_cast<double>(labelled_)});
   values.push_back({"rows_per_second", static_cast<double>(rows_) / taken});

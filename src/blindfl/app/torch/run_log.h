@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/net/timed_channel.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/net/timed_transport.h"
 #include "blindfl/run/event_file.h"
 #include "blindfl/run/metrics_log.h"
 #include "blindfl/run/run_folder.h"
@@ -25,9 +26,9 @@ class RunLog {
     std::optional<std::uint64_t> resumed_after{};  ///< a step: the log continues after it
     std::uint64_t resumed_epoch = 0;               ///< that step's
   };
-  /// `folder`, `channel` and `out` must outlive this.
-  RunLog(const run::RunFolder& folder, Party party, const net::TimedChannel& channel, std::ostream& out,
-         const Options& options);
+  /// `channel` runs over `timing`. `folder`, both of these and `out` must outlive this.
+  RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, const net::TimedTransport& timing,
+         std::ostream& out, const Options& options);
 
   /// After each step.
   void step(const train::StepReport& report);
@@ -47,7 +48,8 @@ class RunLog {
   using Clock = std::chrono::steady_clock;
   void write_train_line(const train::StepReport& report);
 
-  const net::TimedChannel& channel_;
+  const net::Channel& channel_;
+  const net::TimedTransport& timing_;
   std::ostream& out_;
   Options options_;
   run::MetricsLog metrics_;

@@ -8,7 +8,7 @@
 #include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/party_shape.h"
 #include "blindfl/app/torch/job_model.h"
-#include "blindfl/net/timed_channel.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/run/report.h"
 
 namespace blindfl::app {

@@ -382,7 +382,7 @@ void TrainingRun::load_or_begin() {
     options.resumed_after = state_.step;
     options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
   }
-  log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
+  log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), connection_->timing(), out_, options);
   // Of a run that had finished, and is resumed.
   summary_.results.clear();
   summary_.baseline.clear();
@@ -393,12 +393,13 @@ void TrainingRun::load_or_begin() {
 
 void TrainingRun::train() {
   connection_->stop_in_order(true);
-  const net::TimedChannel& channel = connection_->channel();
+  const net::Channel& channel = connection_->channel();
   const auto begin = Clock::now();
   const net::Traffic sent_before = net::total(channel.sent());
   const net::Traffic received_before = net::total(channel.received());
-  const double waited = channel.seconds_waiting();
-  const double sending = channel.seconds_sending();
+  const net::TimedTransport& timing = connection_->timing();
+  const double waited = timing.seconds_waiting();
+  const double sending = timing.seconds_sending();
   const double in_protocol = connection_->session().protocol_time().seconds();
   const auto clip = [&] {
     if (is_b() && job_.own.top.clip_gradient) {
@@ -419,8 +420,8 @@ void TrainingRun::train() {
   }
   connection_->stop_in_order(false);
   training_seconds_ = Seconds(Clock::now() - begin).count();
-  waiting_ = channel.seconds_waiting() - waited;
-  sending_ = channel.seconds_sending() - sending;
+  waiting_ = timing.seconds_waiting() - waited;
+  sending_ = timing.seconds_sending() - sending;
   in_protocol_ = connection_->session().protocol_time().seconds() - in_protocol;
   trained_sent_ = {.messages = 0, .bytes = net::total(channel.sent()).bytes - sent_before.bytes};
   trained_received_ = {.messages = 0, .bytes = net::total(channel.received()).bytes - received_before.bytes};
@@ -488,7 +489,7 @@ void TrainingRun::count_votes(const StopVote& mine, const StopVote& theirs) {
 
 // What a killed process did after its last checkpoint is done again, and counts once.
 void TrainingRun::count_traffic() {
-  const net::TimedChannel& channel = connection_->channel();
+  const net::Channel& channel = connection_->channel();
   state_.sent = sent_before_ + net::total(channel.sent());
   state_.received = received_before_ + net::total(channel.received());
 }

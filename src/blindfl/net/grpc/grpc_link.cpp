@@ -105,7 +105,7 @@ Bytes to_bytes(const grpc::ByteBuffer& buffer) {
 }  // namespace
 
 /// One gRPC stream. It is kept until gRPC has given back every tag.
-class GrpcChannel::Link::Call {
+class GrpcTransport::Link::Call {
  public:
   Call() = default;
   Call(const Call&) = delete;
@@ -132,7 +132,7 @@ class GrpcChannel::Link::Call {
   Tag tags_[4] = {{this, Event::kStarted}, {this, Event::kRead}, {this, Event::kWritten}, {this, Event::kFinished}};
 };
 
-class GrpcChannel::Link::Dialled final : public Call {
+class GrpcTransport::Link::Dialled final : public Call {
  public:
   void start(grpc::GenericStub& stub, grpc::CompletionQueue* queue) {
     // Not wait_for_ready: that hides every reason behind "deadline exceeded".
@@ -149,7 +149,7 @@ class GrpcChannel::Link::Dialled final : public Call {
   std::unique_ptr<grpc::GenericClientAsyncReaderWriter> rpc_;
 };
 
-class GrpcChannel::Link::Accepted final : public Call {
+class GrpcTransport::Link::Accepted final : public Call {
  public:
   void start(grpc::AsyncGenericService& service, grpc::ServerCompletionQueue* queue) {
     service.RequestCall(&context_, &rpc_, queue, queue, tag(Event::kStarted));
@@ -170,7 +170,7 @@ class GrpcChannel::Link::Accepted final : public Call {
   bool accepted_ = false;
 };
 
-GrpcChannel::Link::Link(const GrpcOptions& options)
+GrpcTransport::Link::Link(const GrpcOptions& options)
     : options_(options),
       dials_(options.role == GrpcOptions::Role::kDial),
       stream_({.window = options.window, .silence = options.silence, .on_notice = options.on_notice},
@@ -186,7 +186,7 @@ GrpcChannel::Link::Link(const GrpcOptions& options)
   thread_ = std::thread([this] { run(); });
 }
 
-void GrpcChannel::Link::dial() {
+void GrpcTransport::Link::dial() {
   grpc::ResourceQuota quota;
   quota.Resize(kQuota);
   grpc::ChannelArguments arguments;
@@ -198,7 +198,7 @@ void GrpcChannel::Link::dial() {
       grpc::CreateCustomChannel(options_.address, dialer_credentials(options_.tls, handshakes_), arguments));
 }
 
-void GrpcChannel::Link::listen() {
+void GrpcTransport::Link::listen() {
   grpc::ResourceQuota quota;
   quota.Resize(kQuota);
   grpc::ServerBuilder builder;
@@ -219,12 +219,12 @@ void GrpcChannel::Link::listen() {
                        ": is the port taken, or the address not one of this machine's?");
 }
 
-GrpcChannel::Link::~Link() {
+GrpcTransport::Link::~Link() {
   stop();
 }
 
 // The order matters: no new operation after the queue's end, and everything that refers to it goes after the thread.
-void GrpcChannel::Link::stop() {
+void GrpcTransport::Link::stop() {
   {
     const std::lock_guard lock(mutex_);
     stopping_ = true;
@@ -238,7 +238,7 @@ void GrpcChannel::Link::stop() {
   if (thread_.joinable()) thread_.join();
 }
 
-void GrpcChannel::Link::run() {
+void GrpcTransport::Link::run() {
   while (true) {
     void* tag = nullptr;
     bool ok = false;
@@ -256,7 +256,7 @@ void GrpcChannel::Link::run() {
   }
 }
 
-void GrpcChannel::Link::open_call() {
+void GrpcTransport::Link::open_call() {
   if (dials_) {
     auto call = std::make_unique<Dialled>();
     ++call->pending;
@@ -270,7 +270,7 @@ void GrpcChannel::Link::open_call() {
   }
 }
 
-void GrpcChannel::Link::handle(Call& call, Event event, bool ok) {
+void GrpcTransport::Link::handle(Call& call, Event event, bool ok) {
   if (stopping_) {
     call.dropped = true;
     return;
@@ -308,7 +308,7 @@ void GrpcChannel::Link::handle(Call& call, Event event, bool ok) {
   }
 }
 
-void GrpcChannel::Link::handle_packet(Call& call) try {
+void GrpcTransport::Link::handle_packet(Call& call) try {
   if (call.dropped) return;
   LinkPacket packet = decode_packet(to_bytes(call.incoming));
   if (!call.heard_hello) {
@@ -326,7 +326,7 @@ void GrpcChannel::Link::handle_packet(Call& call) try {
   refuse(call, error.what(), current_ == &call || (options_.tls.has_value() && current_ == nullptr));
 }
 
-void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
+void GrpcTransport::Link::greet(Call& call, const LinkPacket& first) {
   const auto* hello = std::get_if<HelloPacket>(&first);
   require<ProtocolError>(hello != nullptr, "the peer did not say hello");
   stream_.connected(*hello);
@@ -347,14 +347,14 @@ void GrpcChannel::Link::greet(Call& call, const LinkPacket& first) {
   begin_write(call, to_buffer(stream_.hello()));
 }
 
-void GrpcChannel::Link::refuse(Call& call, const std::string& why, bool for_good) {
+void GrpcTransport::Link::refuse(Call& call, const std::string& why, bool for_good) {
   call.refusal = why;
   if (for_good) stream_.fail(why);
   if (dials_) call.cancel();
   drop(call);
 }
 
-void GrpcChannel::Link::drop(Call& call) {
+void GrpcTransport::Link::drop(Call& call) {
   if (call.dropped) return;
   call.dropped = true;
   if (current_ == &call) {
@@ -365,7 +365,7 @@ void GrpcChannel::Link::drop(Call& call) {
   begin_finish(call);
 }
 
-void GrpcChannel::Link::handle_status(Call& call) {
+void GrpcTransport::Link::handle_status(Call& call) {
   if (!dials_ || current_ != nullptr) return;
   last_error_.clear();
   last_detail_.clear();
@@ -384,34 +384,34 @@ void GrpcChannel::Link::handle_status(Call& call) {
   back_off_ = std::clamp(back_off_ * 2, kFirstBackOff, kLongestBackOff);
 }
 
-void GrpcChannel::Link::begin_read(Call& call) {
+void GrpcTransport::Link::begin_read(Call& call) {
   ++call.pending;
   call.read(call.tag(Event::kRead));
 }
 
-void GrpcChannel::Link::begin_write(Call& call, const grpc::ByteBuffer& packet) {
+void GrpcTransport::Link::begin_write(Call& call, const grpc::ByteBuffer& packet) {
   call.writing = true;
   ++call.pending;
   call.write(packet, call.tag(Event::kWritten));
 }
 
-void GrpcChannel::Link::begin_finish(Call& call) {
+void GrpcTransport::Link::begin_finish(Call& call) {
   ++call.pending;
   call.finish(call.tag(Event::kFinished));
 }
 
-void GrpcChannel::Link::send_next() {
+void GrpcTransport::Link::send_next() {
   if (stopping_ || current_ == nullptr || current_->writing) return;
   const auto parts = stream_.next_packet();
   if (!parts.empty()) begin_write(*current_, to_buffer(parts));
 }
 
-void GrpcChannel::Link::pump() {
+void GrpcTransport::Link::pump() {
   const std::lock_guard lock(mutex_);
   send_next();
 }
 
-void GrpcChannel::Link::watch_the_clock() {
+void GrpcTransport::Link::watch_the_clock() {
   for (const auto& call : calls_) {
     const bool silent = call->accepted_at && !call->heard_hello && Clock::now() - *call->accepted_at > kHelloPatience;
     if (silent && !call->dropped) {
@@ -426,19 +426,19 @@ void GrpcChannel::Link::watch_the_clock() {
   if (dials_ && calls_.empty() && now >= retry_at_) open_call();
 }
 
-bool GrpcChannel::Link::hung_up() const {
+bool GrpcTransport::Link::hung_up() const {
   const auto accepted = handshakes_->accepted_at();
   return !dials_ && accepted && *accepted > called_at_ && Clock::now() - *accepted > kHandshakeToCall;
 }
 
-std::string GrpcChannel::Link::words_of_hanging_up() const {
+std::string GrpcTransport::Link::words_of_hanging_up() const {
   return "the peer called with the expected certificate, and hung up before its first word: does it have this party's "
          "certificate, whose fingerprint is " +
          fingerprint(options_.tls->identity.certificate) + "?";
 }
 
 // Said at once, and again while it lasts: a caller who was refused once may have given up.
-void GrpcChannel::Link::give_notice(Clock::time_point now) {
+void GrpcTransport::Link::give_notice(Clock::time_point now) {
   const std::string why = why_not_yet(now);
   const std::uint64_t refusals = handshakes_->refusals();
   const bool goes_on = dials_ || stream_.connections() > 0 || refusals != noticed_refusals_;
@@ -452,7 +452,7 @@ void GrpcChannel::Link::give_notice(Clock::time_point now) {
   stream_.tell({.words = why, .detail = last_detail_});
 }
 
-std::string GrpcChannel::Link::why_not_yet(Clock::time_point now) const {
+std::string GrpcTransport::Link::why_not_yet(Clock::time_point now) const {
   if (stream_.connections() > 0) {
     if (now - lost_since_ < kShortLoss) return {};
     return "the link to the peer is lost" + (last_error_.empty() ? "" : ": " + last_error_) +
@@ -470,7 +470,7 @@ std::string GrpcChannel::Link::why_not_yet(Clock::time_point now) const {
   return hung_up() ? words_of_hanging_up() : std::string();
 }
 
-std::string GrpcChannel::Link::why_no_link() const {
+std::string GrpcTransport::Link::why_no_link() const {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(options_.patience).count();
   std::string text = "no link to the peer at " + options_.address + " for " + std::to_string(seconds) + " s: ";
   const std::string refused = handshakes_->refusal();

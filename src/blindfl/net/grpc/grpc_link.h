@@ -12,7 +12,7 @@
 #include <grpcpp/generic/generic_stub.h>
 #include <grpcpp/server.h>
 
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/grpc/tls.h"
 #include "blindfl/net/resumable_stream.h"
 
@@ -21,7 +21,7 @@ namespace blindfl::net {
 /// Moves the packets of a resumable stream over gRPC calls, one at a time, and makes a new call when one is lost. A
 /// thread of its own takes what arrives, so that a lost link is noticed, and a living one kept, while the party
 /// computes.
-class GrpcChannel::Link {
+class GrpcTransport::Link {
  public:
   explicit Link(const GrpcOptions& options);
   Link(const Link&) = delete;

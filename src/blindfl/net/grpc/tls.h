@@ -10,7 +10,7 @@
 #include <grpcpp/security/credentials.h>
 #include <grpcpp/security/server_credentials.h>
 
-#include "blindfl/net/grpc/grpc_channel.h"
+#include "blindfl/net/grpc/grpc_transport.h"
 
 namespace blindfl::net {
 

@@ -5,6 +5,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/align/psi_union.h"
+#include "blindfl/protocol/align/steps.h"
 
 namespace blindfl::protocol {
 
@@ -15,7 +16,7 @@ using net::Step;
 constexpr std::size_t kMostIdsPerMessage = std::size_t{1} << 20;
 
 std::uint64_t exchange_counts(Session& session, std::uint64_t mine) {
-  const net::Message message{Step::kIdCount, 0, sizeof mine};
+  const net::Message message{steps::kIdCount, 0, sizeof mine};
   std::uint64_t theirs = 0;
   session.exchange(
       message.size, [&] { session.channel().send(message, [&](ByteSink& out) { out.write_u64(mine); }); },
@@ -61,7 +62,7 @@ class Aligner {
       const auto rows = std::span(rows_).subspan(begin, end - begin);
       return key_.multiply(hash_to_points(ids_, rows, session_.pool()), session_.pool());
     };
-    return transfer_.exchange(Step::kBlindedIds, {ids_.size(), blind}, peer_ids_);
+    return transfer_.exchange(steps::kBlindedIds, {ids_.size(), blind}, peer_ids_);
   }
 
   // This party's ids, blinded by both, of which `returned` come back; `theirs` likewise when this returns.
@@ -72,7 +73,7 @@ class Aligner {
       doubled.insert(doubled.end(), piece.begin(), piece.end());
       return piece;
     };
-    Points own = transfer_.exchange(Step::kDoubleBlindedIds, {theirs.size(), compute, use}, returned);
+    Points own = transfer_.exchange(steps::kDoubleBlindedIds, {theirs.size(), compute, use}, returned);
     theirs = std::move(doubled);
     return own;
   }
@@ -108,10 +109,10 @@ class Aligner {
     UnionSteps steps(key_, exchange_blinded(), session_.random());
     ThreadPool& pool = session_.pool();
     const Points labelled =
-        send(Step::kDoubleBlindedIds, peer_ids_, ids_.size(),
+        send(steps::kDoubleBlindedIds, peer_ids_, ids_.size(),
              [&](std::uint64_t begin, std::uint64_t end) { return steps.label_theirs(begin, end, pool); });
     const Points own_shuffled =
-        send(Step::kShuffledIds, peer_ids_, ids_.size(),
+        send(steps::kShuffledIds, peer_ids_, ids_.size(),
              [&](std::uint64_t begin, std::uint64_t end) { return steps.shuffle_theirs(begin, end, pool); });
     const std::uint64_t common = steps.compare(own_shuffled, session_.random());
     transfer_.skip(3 * common);
@@ -125,10 +126,10 @@ class Aligner {
   // The names of the ids that this party lacks, for those of the ids that the peer lacks.
   Points name_missing(const UnionSteps& steps, std::uint64_t missing, std::uint64_t peer_missing) {
     ThreadPool& pool = session_.pool();
-    const Points asked = send(Step::kMissingIds, missing, peer_missing, [&](std::uint64_t begin, std::uint64_t end) {
+    const Points asked = send(steps::kMissingIds, missing, peer_missing, [&](std::uint64_t begin, std::uint64_t end) {
       return steps.veil_missing(begin, end, pool);
     });
-    const Points answers = send(Step::kNamedIds, peer_missing, missing, [&](std::uint64_t begin, std::uint64_t end) {
+    const Points answers = send(steps::kNamedIds, peer_missing, missing, [&](std::uint64_t begin, std::uint64_t end) {
       return steps.name(std::span(asked).subspan(begin, end - begin), pool);
     });
     return by_myself(answers, [&](auto piece) { return steps.unveil(piece, pool); });
@@ -149,7 +150,7 @@ class Aligner {
       all.insert(all.end(), piece.begin(), piece.end());
       return piece;
     };
-    (void)transfer_.exchange(Step::kNamedIds, {points.size(), compute, Use::kKeep}, 0);
+    (void)transfer_.exchange(steps::kNamedIds, {points.size(), compute, Use::kKeep}, 0);
     return all;
   }
 
@@ -157,7 +158,7 @@ class Aligner {
   // nothing.
   void compare_order(const Points& points) {
     const Bytes mine = digest_of(std::as_bytes(std::span(points)));
-    const net::Message message{Step::kAlignedOrder, 0, mine.size()};
+    const net::Message message{steps::kAlignedOrder, 0, mine.size()};
     Bytes theirs;
     session_.exchange(
         message.size, [&] { session_.channel().send(message, mine); },

@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/protocol/layers/steps.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -80,11 +81,11 @@ const he::Plan& EmbedMatMul::plan(Product product, std::size_t rows) {
 ProductSteps EmbedMatMul::steps(Product product) const {
   switch (product) {
     case Product::kEmbedding:
-      return {net::Step::kWeightOperand, net::Step::kEmbeddingProduct, layer_};
+      return {steps::kWeightOperand, steps::kEmbeddingProduct, layer_};
     case Product::kWeightGradient:
-      return {net::Step::kEmbeddingOperand, net::Step::kWeightGradient, layer_};
+      return {steps::kEmbeddingOperand, steps::kWeightGradient, layer_};
     case Product::kEmbeddingDerivative:
-      return {net::Step::kBackwardOperand, net::Step::kEmbeddingDerivative, layer_};
+      return {steps::kBackwardOperand, steps::kEmbeddingDerivative, layer_};
   }
   fail<InvalidArgument>("layer '", params_->spec().name, "': there is no such product");
 }

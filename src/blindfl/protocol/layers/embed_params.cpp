@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/output.h"
 #include "blindfl/share/products.h"
 
@@ -233,8 +234,8 @@ EncryptedUpdateSpec EmbedMatMulParams::encrypted_update(const EmbedField& field)
       .passes = passes(),
       .products = products(),
       .run = spec_.run,
-      .product_step = net::Step::kLookupProduct,
-      .derivative_step = net::Step::kDerivativeShare};
+      .product_step = steps::kLookupProduct,
+      .derivative_step = steps::kDerivativeShare};
 }
 
 Limbs EmbedMatMulParams::choose_limbs(const he::Scheme& scheme) const {

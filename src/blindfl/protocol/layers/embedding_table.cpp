@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/steps.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -92,11 +93,11 @@ const he::Plan& EmbeddingTable::gradient_plan(std::size_t rows) {
 }
 
 ProductSteps EmbeddingTable::lookup_steps() const {
-  return {net::Step::kTableOperand, net::Step::kLookupProduct, layer_};
+  return {steps::kTableOperand, steps::kLookupProduct, layer_};
 }
 
 ProductSteps EmbeddingTable::gradient_steps() const {
-  return {net::Step::kDerivativeShare, net::Step::kTableGradient, layer_};
+  return {steps::kDerivativeShare, steps::kTableGradient, layer_};
 }
 
 std::uint64_t EmbeddingTable::version() const {

@@ -7,6 +7,7 @@
 #include "blindfl/net/step.h"
 #include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/protocol/layers/momentum_sums.h"
+#include "blindfl/protocol/layers/steps.h"
 
 namespace blindfl::protocol {
 
@@ -28,8 +29,8 @@ struct EncryptedUpdateSpec {
   std::uint64_t passes = 0;  ///< forward passes of the run, each of which opens a batch's values
   std::size_t products = 1;  ///< of the layer, which share what the run may give away
   RunLength run{};
-  net::Step product_step = net::Step::kForwardProduct;
-  net::Step derivative_step = net::Step::kDerivativeOperand;
+  net::Step product_step = steps::kForwardProduct;
+  net::Step derivative_step = steps::kDerivativeOperand;
 };
 
 /// For A's weights of a MatMul layer.

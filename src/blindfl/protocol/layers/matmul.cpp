@@ -4,6 +4,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/protocol/layers/steps.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -154,7 +155,7 @@ void MatMul::check_features(const IntMatrix& x) const {
 void MatMul::refresh_operands(std::size_t rows) {
   const Party me = session_.party();
   const Party peer = peer_of(me);
-  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
 
   std::uint64_t bytes = 0;
   std::function<void()> send = [] {};
@@ -178,7 +179,7 @@ std::optional<ShareMatrix> MatMul::send_half(const IntMatrix& x) {
   if (params_.in(me) == 0) return std::nullopt;
   if (!exchanged(me)) return holder_->send_product(session_, layer_, x);
   const he::Plan& plan = forward_plan(me, x.rows());
-  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
   return send_product(session_, *keys(me), plan, steps, x, received_.get(plan));
 }
 
@@ -186,7 +187,7 @@ std::optional<ShareMatrix> MatMul::receive_half(std::size_t rows) {
   const Party peer = peer_of(session_.party());
   if (params_.in(peer) == 0) return std::nullopt;
   if (!exchanged(peer)) return owner_->receive_product(session_, layer_, rows);
-  const ProductSteps steps{net::Step::kForwardOperand, net::Step::kForwardProduct, layer_};
+  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
   return receive_product(session_, *keys(peer), forward_plan(peer, rows), steps);
 }
 
@@ -230,7 +231,7 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
                            derivative.rows, " rows does not fit a batch of ", x.rows());
   begin_pass();
   if (params_.encrypted()) return backward_encrypted(x, derivative);
-  const ProductSteps steps{net::Step::kDerivativeOperand, net::Step::kGradientProduct, layer_};
+  const ProductSteps steps{steps::kDerivativeOperand, steps::kGradientProduct, layer_};
   const bool a_learns = params_.in(Party::kA) > 0;
   MatMulGradients gradients;
 

@@ -93,7 +93,7 @@ Random MaskKey::masks(const MaskedProduct& product, const IntMatrix& x) const {
     write_field(out, as_bytes(kMaskPurpose));
     write_field(out, as_bytes(model_));
     out.write_u8(product.multiplier == Party::kA ? 'A' : 'B');
-    out.write_u32(static_cast<std::uint32_t>(product.step));
+    out.write_u32(product.step.number());
     out.write_u32(product.layer);
     write_field(out, product.layout);
     write_field(out, digest_of_matrix(x));

@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/protocol/session/steps.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::protocol {
@@ -37,7 +38,7 @@ namespace {
 
 net::Message message_of(const SessionShare& part) {
   const ShareMatrix& share = part.output.share;
-  return {net::Step::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(),
+  return {steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(),
           share.cols()};
 }
 

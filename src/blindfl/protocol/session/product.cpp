@@ -1,6 +1,5 @@
 #include "blindfl/protocol/session/product.h"
 
-#include <functional>
 #include <string>
 
 namespace blindfl::protocol {
@@ -35,40 +34,21 @@ MaskedProduct masked_product(const Session& session, const SchemeKeys& keys, con
           })};
 }
 
-// Operands are what can be long: where somebody watches, their bytes are counted.
-void send_metered(Session& session, const net::Message& message, const std::function<void(ByteSink&)>& body) {
-  auto meter = session.meter("sending", message);
-  if (!meter) return session.channel().send(message, body);
-  session.channel().send(message, [&](ByteSink& out) {
-    MeteredSink metered(out, *meter);
-    body(metered);
-  });
-}
-
-void receive_metered(Session& session, const net::Message& message, const std::function<void(ByteSource&)>& body) {
-  auto meter = session.meter("receiving", message);
-  if (!meter) return session.channel().receive(message, body);
-  session.channel().receive(message, [&](ByteSource& in) {
-    MeteredSource metered(in, *meter);
-    body(metered);
-  });
-}
-
 }  // namespace
 
 void send_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
                   const ShareMatrix& m) {
   // Checked before the first byte leaves, so that the caller's mistake does not cost the link.
   he::check_right(plan, m);
-  send_metered(session, operand_message(plan, steps),
-               [&](ByteSink& out) { keys.owner->encrypt(plan, m, session.random(), session.pool(), out); });
+  session.channel().send(operand_message(plan, steps),
+                         [&](ByteSink& out) { keys.owner->encrypt(plan, m, session.random(), session.pool(), out); });
 }
 
 std::unique_ptr<const he::Operand> receive_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan,
                                                    const ProductSteps& steps) {
   std::unique_ptr<const he::Operand> operand;
-  receive_metered(session, operand_message(plan, steps),
-                  [&](ByteSource& in) { operand = keys.peer->load(plan, in, session.pool()); });
+  session.channel().receive(operand_message(plan, steps),
+                            [&](ByteSource& in) { operand = keys.peer->load(plan, in, session.pool()); });
   return operand;
 }
 

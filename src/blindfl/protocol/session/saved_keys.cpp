@@ -13,20 +13,7 @@ namespace {
 
 constexpr std::uint32_t kMark = 0x4B534642;  // "BFSK"
 constexpr std::uint32_t kKeysVersion = 1;
-constexpr std::uint32_t kMaxWords = 4096;
-
-void write_words(ByteSink& out, std::string_view words) {
-  out.write_u32(static_cast<std::uint32_t>(words.size()));
-  out.write(as_bytes(words));
-}
-
-std::string read_words(ByteSource& in) {
-  const std::uint32_t size = in.read_u32();
-  require<DataError>(size <= kMaxWords && size <= in.remaining(), "the saved keys are damaged or cut short");
-  std::string words(size, '\0');
-  in.read(std::as_writable_bytes(std::span(words)));
-  return words;
-}
+constexpr std::size_t kMaxWords = 4096;
 
 /// One scheme's keys; `bytes` is all that was saved of them.
 std::unique_ptr<he::KeyOwner> read_one(const he::Scheme& scheme, const std::string& parameters, ByteView bytes) {
@@ -48,8 +35,8 @@ void write_keys(ByteSink& out, std::span<const OwnKeys> all) {
   for (const OwnKeys& own : all) {
     SecretSink key;
     own.keys->save(key);
-    write_words(out, own.scheme->name());
-    write_words(out, own.scheme->parameters());
+    out.write_text(own.scheme->name());
+    out.write_text(own.scheme->parameters());
     out.write_u64(key.bytes().size());
     out.write(key.bytes());
   }
@@ -63,8 +50,8 @@ std::vector<std::unique_ptr<he::KeyOwner>> read_keys(ByteView saved, std::span<c
                        "these are not saved keys, or of another version of their format");
     const std::uint32_t count = in.read_u32();
     for (std::uint32_t i = 0; i < count; ++i) {
-      const std::string name = read_words(in);
-      const std::string parameters = read_words(in);
+      const std::string name = in.read_text(kMaxWords);
+      const std::string parameters = in.read_text(kMaxWords);
       const std::uint64_t size = in.read_u64();
       require<DataError>(size <= in.remaining(), "the saved keys are damaged or cut short");
       SecretVector<std::byte> bytes(size);

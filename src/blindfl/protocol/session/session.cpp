@@ -11,6 +11,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
 #include "blindfl/protocol/session/saved_keys.h"
+#include "blindfl/protocol/session/steps.h"
 
 namespace blindfl::protocol {
 
@@ -136,7 +137,7 @@ const SchemeKeys& Session::keys(std::string_view scheme_name) {
 
 void Session::exchange_keys(std::size_t index) {
   SchemeKeys& keys = keys_[index];
-  const net::Message message{net::Step::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
+  const net::Message message{steps::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
   auto owner = unused_keys_[index] ? std::move(unused_keys_[index]) : keys.scheme.generate_keys(random_);
   Bytes theirs;
   exchange(
@@ -171,7 +172,7 @@ bool Session::prepare() {
 void Session::greet(const std::string& scheme_settings_name) {
   Hello mine{kVersion, party_, {}, scheme_settings().digest()};
   random_.fill(mine.nonce);
-  const net::Message message{net::Step::kHello, 0, kHelloBytes};
+  const net::Message message{steps::kHello, 0, kHelloBytes};
   Hello theirs;
   exchange(
       message.size, [&] { channel_.send(message, encode(mine)); },
@@ -193,7 +194,7 @@ void Session::greet(const std::string& scheme_settings_name) {
 
 // The digests differed, and both parties know it: now the words, so that both can say what it is.
 void Session::disagree(const std::string& what, std::uint32_t number, const Settings& mine) {
-  const net::Message message{net::Step::kSettings, number, kSettingsBytes};
+  const net::Message message{steps::kSettings, number, kSettingsBytes};
   const std::string text = mine.text();
   Bytes block(kSettingsBytes);
   const auto words = as_bytes(std::string_view(text).substr(0, kSettingsBytes));
@@ -252,7 +253,7 @@ void Session::check_scoring(std::uint32_t layer, std::string_view layer_name, st
 
 void Session::agree(const std::string& what, const Settings& settings) {
   Agreement agreement{next_agreement_++, what, Settings().add("what", what).add(settings)};
-  channel_.send({net::Step::kAgreement, agreement.number, kDigestBytes}, agreement.settings.digest());
+  channel_.send({steps::kAgreement, agreement.number, kDigestBytes}, agreement.settings.digest());
   unsettled_.push_back(std::move(agreement));
 }
 
@@ -260,7 +261,7 @@ void Session::settle() {
   const std::vector<Agreement> all = std::exchange(unsettled_, {});
   const Agreement* different = nullptr;
   for (const Agreement& mine : all) {
-    const Bytes theirs = channel_.receive({net::Step::kAgreement, mine.number, kDigestBytes});
+    const Bytes theirs = channel_.receive({steps::kAgreement, mine.number, kDigestBytes});
     if (theirs != mine.settings.digest() && different == nullptr) different = &mine;
   }
   if (different != nullptr) disagree(different->what, different->number, different->settings);
@@ -285,22 +286,6 @@ void Session::exchange(std::uint64_t bytes, const std::function<void()>& send, c
   // If receiving fails in another way, the channel is closed and ends the sending thread, which the future waits for.
   sending.get();
   if (failed) std::rethrow_exception(failed);
-}
-
-void Session::on_progress(TransferObserver observer) {
-  const std::lock_guard lock(observing_);
-  observer_ = std::move(observer);
-}
-
-std::optional<TransferMeter> Session::meter(std::string_view doing, const net::Message& message) {
-  const std::lock_guard lock(observing_);
-  if (!observer_ || message.size < TransferMeter::kLeastTotal) return std::nullopt;
-  std::string what(doing);
-  what.append(" ").append(net::name_of(message.step)).append(" of layer ").append(std::to_string(message.layer));
-  return TransferMeter(std::move(what), message.size, [this](const TransferProgress& progress) {
-    const std::lock_guard reporting(observing_);
-    if (observer_) observer_(progress);
-  });
 }
 
 }  // namespace blindfl::protocol

@@ -5,7 +5,6 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,7 +21,6 @@
 #include "blindfl/protocol/session/mask_key.h"
 #include "blindfl/protocol/session/saved_keys.h"
 #include "blindfl/protocol/session/settings.h"
-#include "blindfl/protocol/session/transfer_progress.h"
 
 namespace blindfl::protocol {
 
@@ -139,13 +137,6 @@ class Session {
   /// other.
   void exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive);
 
-  /// Called while an operand of at least `TransferMeter::kLeastTotal` bytes travels, now and then and at its end. One
-  /// call at a time, but on whichever thread sends or receives. It should take little time, throw nothing, and leave
-  /// the session alone.
-  void on_progress(TransferObserver observer);
-  /// For a message that this party is `doing` ("sending", "receiving"); nothing if nobody wants to know of it.
-  [[nodiscard]] std::optional<TransferMeter> meter(std::string_view doing, const net::Message& message);
-
  private:
   Party party_;
   net::Channel& channel_;
@@ -180,8 +171,6 @@ class Session {
   std::optional<MaskKey> mask_key_;
   /// Of the weights that masks were first used for, by key and layer: for as long as the session lives.
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> scored_versions_;
-  std::mutex observing_;
-  TransferObserver observer_;
   int exceptions_at_start_;
 };
 

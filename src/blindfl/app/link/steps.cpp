@@ -1,0 +1,17 @@
+#include "blindfl/app/link/steps.h"
+
+#include "blindfl/net/steps.h"
+#include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/steps.h"
+#include "blindfl/run/steps.h"
+
+namespace blindfl::app {
+
+const net::StepTable& all_steps() {
+  static const net::StepTable steps = {net::steps::kAll, protocol::steps::kOfSession, protocol::steps::kOfLayers,
+                                       protocol::steps::kOfAlignment, run::steps::kAll};
+  return steps;
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,68 @@
+#pragma once
+
+#include <array>
+
+#include "blindfl/net/step.h"
+
+// What source layers send: 10 to 19 for features, 20 to 29 for embeddings.
+
+namespace blindfl::protocol::steps {
+
+inline constexpr net::StepInfo kForwardOperand{
+    10, net::Protection::kEncrypted, "forward operand",
+    "the sender's share of the receiver's weights, encrypted under the sender's key", "the layer's shape"};
+inline constexpr net::StepInfo kForwardProduct{
+    11, net::Protection::kMasked, "forward product",
+    "sender's features times receiver's matrix, plus a mask, encrypted under the receiver's key",
+    "a uniformly random share"};
+inline constexpr net::StepInfo kDerivativeOperand{13, net::Protection::kEncrypted, "derivative operand",
+                                                  "dZ, encrypted under B's key", "the batch's shape"};
+inline constexpr net::StepInfo kGradientProduct{
+    14, net::Protection::kMasked, "gradient product",
+    "A's features transposed times dZ, plus a mask, encrypted under B's key", "a uniformly random share"};
+inline constexpr net::StepInfo kTableOperand{
+    20, net::Protection::kEncrypted, "table operand",
+    "the sender's share of the receiver's embedding table, encrypted under the sender's key", "the table's shape"};
+inline constexpr net::StepInfo kLookupProduct{
+    21, net::Protection::kMasked, "lookup product",
+    "the rows that the sender looks up in the receiver's share of a table, plus a mask, encrypted under the "
+    "receiver's key",
+    "a random share of the embeddings"};
+inline constexpr net::StepInfo kWeightOperand{
+    22, net::Protection::kEncrypted, "weight operand",
+    "the sender's share of the weights behind embeddings, encrypted under the sender's key", "the layer's shape"};
+inline constexpr net::StepInfo kEmbeddingProduct{
+    23, net::Protection::kMasked, "embedding product",
+    "the sender's share of the embeddings times the receiver's share of the weights, plus a mask, encrypted "
+    "under the receiver's key",
+    "a uniformly random share"};
+inline constexpr net::StepInfo kEmbeddingOperand{24, net::Protection::kEncrypted, "embedding operand",
+                                                 "A's share of the embeddings, encrypted under A's key",
+                                                 "the batch's shape"};
+inline constexpr net::StepInfo kWeightGradient{
+    25, net::Protection::kMasked, "weight gradient",
+    "dZ transposed times A's share of the embeddings, plus a mask, encrypted under A's key",
+    "a uniformly random share"};
+inline constexpr net::StepInfo kBackwardOperand{
+    26, net::Protection::kEncrypted, "backward operand",
+    "A's share of the weights behind embeddings, transposed, encrypted under A's key", "the layer's shape"};
+inline constexpr net::StepInfo kEmbeddingDerivative{
+    27, net::Protection::kMasked, "embedding derivative",
+    "dZ times A's share of the weights, transposed, plus a mask, encrypted under A's key",
+    "a uniformly random share of the embeddings' derivative"};
+inline constexpr net::StepInfo kDerivativeShare{
+    28, net::Protection::kEncrypted, "derivative share",
+    "the sender's share of the derivative of the receiver's embeddings, encrypted under the sender's key",
+    "the batch's shape"};
+inline constexpr net::StepInfo kTableGradient{
+    29, net::Protection::kMasked, "table gradient",
+    "the sender's categories, transposed, times the receiver's share of the derivative, plus a mask, "
+    "encrypted under the receiver's key",
+    "a uniformly random share of the whole table's gradient"};
+
+inline constexpr std::array<net::Step, 14> kOfLayers = {
+    kForwardOperand,  kForwardProduct,      kDerivativeOperand, kGradientProduct,  kTableOperand,
+    kLookupProduct,   kWeightOperand,       kEmbeddingProduct,  kEmbeddingOperand, kWeightGradient,
+    kBackwardOperand, kEmbeddingDerivative, kDerivativeShare,   kTableGradient};
+
+}  // namespace blindfl::protocol::steps

@@ -1,0 +1,18 @@
+#pragma once
+
+#include "blindfl/net/steps.h"
+#include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/steps.h"
+#include "blindfl/run/steps.h"
+
+namespace blindfl::testing {
+
+/// Every kind of message that there is.
+inline const net::StepTable& all_steps() {
+  static const net::StepTable steps = {net::steps::kAll, protocol::steps::kOfSession, protocol::steps::kOfLayers,
+                                       protocol::steps::kOfAlignment, run::steps::kAll};
+  return steps;
+}
+
+}  // namespace blindfl::testing
