@@ -33,11 +33,8 @@ EmbeddingTable::EmbeddingTable(Session& session, std::shared_ptr<const EmbedMatM
   draw_weight(random);
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   if (encrypted()) {
-    const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&scheme_);
-    require<ConfigError>(paillier != nullptr, "layer '", params_->spec().name,
-                         "': updates under encryption need the scheme 'paillier' for the field's table, not '",
-                         scheme_.name(), "'");
-    (void)EncryptedUpdateParams(params_->encrypted_update(field_), paillier->params());
+    (void)EncryptedUpdateParams(params_->encrypted_update(field_),
+                                he::updates_of<ConfigError>(scheme_, params_->spec().name, "the field's table"));
   } else {
     (void)lookup_plan(params_->spec().batch);
     (void)gradient_plan(params_->spec().batch);
@@ -70,15 +67,12 @@ void EmbeddingTable::take_keys() {
 }
 
 void EmbeddingTable::make_encrypted() {
-  const auto& paillier = dynamic_cast<const he::PaillierScheme&>(scheme_);
-  auto update = std::make_shared<const EncryptedUpdateParams>(params_->encrypted_update(field_), paillier.params());
+  auto update = std::make_shared<const EncryptedUpdateParams>(params_->encrypted_update(field_), scheme_.updates());
   if (mine()) {
-    const auto& peer = dynamic_cast<const he::paillier::PaillierMultiplier&>(*keys_->peer);
-    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(update), peer);
+    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(update), *keys_->peer->updates());
     weight_->update = holder_;
   } else {
-    const auto& own = dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys_->owner);
-    owner_ = std::make_shared<EncryptedUpdateOwner>(std::move(update), own.secret_key());
+    owner_ = std::make_shared<EncryptedUpdateOwner>(std::move(update), *keys_->owner->updates());
     weight_->update = owner_;
   }
 }

@@ -43,12 +43,8 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   if (exchanged(Party::kA)) (void)backward_plan(Party::kA, spec.batch);
   std::shared_ptr<const EncryptedUpdateParams> encrypted;
   if (params_.encrypted()) {
-    const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&session_.scheme(params_.scheme(Party::kA)));
-    require<ConfigError>(paillier != nullptr, "layer '", spec.name,
-                         "': updates under encryption need the scheme "
-                         "'paillier' for A's features, not '",
-                         params_.scheme(Party::kA), "'");
-    encrypted = std::make_shared<const EncryptedUpdateParams>(params_, paillier->params());
+    encrypted = std::make_shared<const EncryptedUpdateParams>(
+        params_, he::updates_of<ConfigError>(session_.scheme(params_.scheme(Party::kA)), spec.name, "A's features"));
   }
   // The default scheme's keys are there already; those of others come with the first pass.
   for (const Party party : {Party::kA, Party::kB}) {
@@ -66,13 +62,11 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
 void MatMul::make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params) {
   take_keys(Party::kA);
   if (session_.party() == Party::kA) {
-    const auto& peer = dynamic_cast<const he::paillier::PaillierMultiplier&>(*keys(Party::kA)->peer);
-    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(params), peer);
+    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(params), *keys(Party::kA)->peer->updates());
     weight_a_->update = holder_;
     return;
   }
-  const auto& mine = dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys(Party::kA)->owner);
-  owner_ = std::make_shared<EncryptedUpdateOwner>(params, mine.secret_key());
+  owner_ = std::make_shared<EncryptedUpdateOwner>(params, *keys(Party::kA)->owner->updates());
   weight_a_->update = owner_;
   if (params_.in(Party::kB) == 0) return;
   rows_ = std::make_shared<RowUpdate>(*weight_b_, params->plan());
