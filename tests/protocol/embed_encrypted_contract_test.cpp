@@ -212,7 +212,7 @@ class EncryptedTables {
     const auto plan = plain_.plan(params.embedding_derivative(kBatch));
     const ShareMatrix of_a = session(Party::kA).key_owner().open(*plan, in, pool);
     const ShareMatrix weight = open(pair_.at(Party::kA).weight()->piece, pair_.at(Party::kB).weight()->piece);
-    return rescale(multiply(*derivative_.values, transpose(weight)) - of_a, spec_.gradient_scale);
+    return rescale(multiply(*derivative_.share, transpose(weight)) - of_a, spec_.gradient_scale);
   }
 
  private:

@@ -144,8 +144,8 @@ class PlainEmbed {
     const std::size_t rows = x.front()->rows();
     const std::size_t inputs = tables_.size() * spec_.dimension;
     std::vector<double> dz;
-    for (const std::int64_t v : derivative.values->to_dense()) {
-      dz.push_back(std::ldexp(static_cast<double>(v), -derivative.values->scale()));
+    for (const std::int64_t v : derivative.share->to_dense()) {
+      dz.push_back(std::ldexp(static_cast<double>(v), -derivative.share->scale()));
     }
     Gradients g;
     g.weight = product(transposed(embeddings(x), rows, inputs), dz, inputs, rows, spec_.out);

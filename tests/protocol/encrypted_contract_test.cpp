@@ -344,7 +344,7 @@ TEST_F(EncryptedContract, AReceivesDerivativesThatOnlyBsKeyOpens) {
                                                     Step::kForwardProduct, Step::kDerivativeOperand}));
   const SecretKey& key_of_a = key_of(pair_.parties.session(Party::kA));
   const he::paillier::CryptoShape shape = own(params_.updates()).shape(params_.derivative(kBatch, false));
-  const std::vector<std::int64_t> dz = derivative_.values->to_dense();
+  const std::vector<std::int64_t> dz = derivative_.share->to_dense();
   const auto all = ciphertexts(received(Party::kA, Step::kDerivativeOperand).back());
   ASSERT_EQ(all.size(), kBatch * shape.groups());
   for (std::size_t i = 0; i < all.size(); ++i) {

@@ -65,12 +65,12 @@ struct PlainWeights {
 
   void step(const SgdPlan& plan, std::size_t t, const IntMatrix& x, const Derivative& d, std::size_t out) {
     std::vector<double> gradient(weight.size());
-    const std::vector<std::int64_t> dz = d.values->to_dense();
+    const std::vector<std::int64_t> dz = d.share->to_dense();
     for (std::size_t r = 0; r < x.rows(); ++r) {
       x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
         for (std::size_t o = 0; o < out; ++o) {
           gradient[c * out + o] += std::ldexp(static_cast<double>(v), -x.scale()) *
-                                   std::ldexp(static_cast<double>(dz[r * out + o]), -d.values->scale()) /
+                                   std::ldexp(static_cast<double>(dz[r * out + o]), -d.share->scale()) /
                                    static_cast<double>(d.real_rows);
         }
       });

@@ -152,38 +152,6 @@ TEST_P(CryptoTensors, AddTransposedProductsOfEveryKind) {
   }
 }
 
-TEST_P(CryptoTensors, AreGatheredRowByRow) {
-  Integers values;
-  CryptoTensor m(lab_.key().shared_public_key(), lab_.shape(9, 7));
-  Integers row = random_values(7, random_);
-  lab_.write_row(m, 5, row);
-  const std::uint32_t rows[] = {5, 0, 5, 8};
-  const CryptoTensor gathered = gather(m, rows);
-  Integers expected(28);
-  for (std::size_t c = 0; c < 7; ++c) expected[c] = expected[14 + c] = row[c];
-  EXPECT_EQ(lab_.decrypt(gathered), expected);
-  EXPECT_THAT(gathered.written(), ElementsAre(0, 2));
-  EXPECT_EQ(gathered.shape().scale, m.shape().scale);
-  // A copy: what is done to it does not show in the original.
-  CryptoTensor changed = gather(m, rows);
-  add(changed, gathered, lab_.pool());
-  EXPECT_EQ(lab_.decrypt(gathered), expected);
-}
-
-TEST_P(CryptoTensors, AreScatteredAndAddUpWhereRowsRepeat) {
-  Integers values;
-  const CryptoTensor from = random_tensor(lab_.shape(5, 7), values);
-  Integers expected;
-  CryptoTensor to = random_tensor(lab_.shape(8, 7), expected);
-  const std::uint32_t rows[] = {2, 6, 2, 2, 0};
-  scatter_add(to, rows, from, lab_.pool());
-  for (std::size_t i = 0; i < 5; ++i) {
-    for (std::size_t c = 0; c < 7; ++c)
-      expected[std::size_t{rows[i]} * 7 + c] = expected[std::size_t{rows[i]} * 7 + c] + values[i * 7 + c];
-  }
-  EXPECT_EQ(lab_.decrypt(to), expected);
-}
-
 TEST_P(CryptoTensors, AddUp) {
   Integers values;
   const CryptoTensor full = random_tensor(lab_.shape(4, 7), values);
@@ -332,11 +300,6 @@ TEST_P(CryptoTensors, RefuseToBeAddedToWhatIsNotAlike) {
   EXPECT_THROW(plus(lab_.shape(3, 1)), InvalidArgument);
   EXPECT_THROW(plus(lab_.shape(2, 1, 31)), InvalidArgument);
   EXPECT_THROW(plus(lab_.shape(2, 2)), InvalidArgument);
-  EXPECT_THROW((void)gather(m, std::vector<std::uint32_t>{2}), InvalidArgument);
-  CryptoTensor target(key, lab_.shape(5, 1));
-  EXPECT_THROW(scatter_add(target, std::vector<std::uint32_t>{0, 5}, m, lab_.pool()), InvalidArgument);
-  EXPECT_THROW(scatter_add(target, std::vector<std::uint32_t>{0}, m, lab_.pool()), InvalidArgument);
-  EXPECT_THAT(target.written(), IsEmpty()) << "what is refused changes nothing";
 }
 
 }  // namespace

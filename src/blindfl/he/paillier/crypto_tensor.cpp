@@ -176,28 +176,6 @@ void add_transposed_product(CryptoTensor& to, const IntMatrix& x, const CryptoTe
                    pool);
 }
 
-CryptoTensor gather(const CryptoTensor& m, std::span<const std::uint32_t> rows) {
-  CryptoShape shape = m.shape();
-  shape.rows = rows.size();
-  CryptoTensor result(m.shared_key(), shape);
-  const std::size_t limbs = shape.groups() * m.key().ring().stride();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    require<InvalidArgument>(rows[i] < m.shape().rows, "row ", rows[i], " of an encrypted matrix of ", m.shape().rows);
-    if (const Limb* row = m.find(rows[i])) std::copy_n(row, limbs, result.touch(i));
-  }
-  return result;
-}
-
-void scatter_add(CryptoTensor& to, std::span<const std::uint32_t> rows, const CryptoTensor& from, ThreadPool& pool) {
-  require<InvalidArgument>(rows.size() == from.shape().rows, "as many rows as targets are needed");
-  std::vector<std::uint32_t> columns;
-  for (const std::uint32_t row : rows) {
-    require<InvalidArgument>(row < to.shape().rows, "row ", row, " of an encrypted matrix of ", to.shape().rows);
-    columns.push_back(row);
-  }
-  add_transposed_product(to, IntMatrix::one_hot(to.shape().rows, std::move(columns)), from, pool);
-}
-
 void add(CryptoTensor& to, const CryptoTensor& from, ThreadPool& pool) {
   check_alike(to, from);
   require<InvalidArgument>(to.shape().rows == from.shape().rows && to.shape().scale == from.shape().scale,

@@ -74,12 +74,6 @@ class CryptoTensor final : public EncryptedMatrix {
 /// Throws InvalidArgument if shapes, slots or scales do not fit. That no sum outgrows its slot is the caller's to know.
 void add_transposed_product(CryptoTensor& to, const IntMatrix& x, const CryptoTensor& m, ThreadPool& pool);
 
-/// The given rows of `m`, in the given order.
-[[nodiscard]] CryptoTensor gather(const CryptoTensor& m, std::span<const std::uint32_t> rows);
-
-/// Row i of `from` is added to row `rows[i]` of `to`; a row may occur several times.
-void scatter_add(CryptoTensor& to, std::span<const std::uint32_t> rows, const CryptoTensor& from, ThreadPool& pool);
-
 /// `to += from`. Throws InvalidArgument if they differ in shape, slots, scale or key.
 void add(CryptoTensor& to, const CryptoTensor& from, ThreadPool& pool);
 

@@ -120,17 +120,9 @@ ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t 
   return share;
 }
 
-void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x) {
-  receive(session, layer, x, nullptr);
-}
-
 void EncryptedUpdateHolder::receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x,
-                                               const ShareMatrix& own) {
-  check_share(*params_, own);
-  receive(session, layer, x, &own);
-}
-
-void EncryptedUpdateHolder::receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own) {
+                                               const ShareMatrix* own) {
+  if (own != nullptr) check_share(*params_, *own);
   check_passes(*params_, passes_ + 1, pending_.size() + 1);
   pool_ = &session.pool();
   Pending pending{x, nullptr, nullptr};
@@ -205,7 +197,7 @@ ShareMatrix EncryptedUpdateOwner::receive_product(Session& session, std::uint32_
 
 // Of the mean loss over the real rows; a descent, so that A only ever adds.
 void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer, const Derivative& derivative) {
-  send(session, layer, *derivative.values, -1.0 / static_cast<double>(derivative.real_rows));
+  send(session, layer, *derivative.share, -1.0 / static_cast<double>(derivative.real_rows));
 }
 
 void EncryptedUpdateOwner::send_derivative(Session& session, std::uint32_t layer, const ShareMatrix& share) {

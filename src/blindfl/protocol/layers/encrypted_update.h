@@ -35,10 +35,9 @@ class EncryptedUpdateHolder final : public WeightUpdate {
   /// Returns this party's share of `x V_A`. Cost: one message of `reply_bytes`. Reveals: nothing; B opens masked
   /// values.
   [[nodiscard]] ShareMatrix send_product(Session& session, std::uint32_t layer, const IntMatrix& x);
-  /// Keeps what B sent for the next step. Throws ProtocolError if it is not encrypted derivatives.
-  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x);
-  /// The same where both parties hold a share of the derivative: `own` is this party's.
-  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix& own);
+  /// Keeps what B sent for the next step. Where both parties hold a share of the derivative, `own` is this party's.
+  /// Throws ProtocolError if it is not encrypted derivatives.
+  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own = nullptr);
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
@@ -66,7 +65,6 @@ class EncryptedUpdateHolder final : public WeightUpdate {
   };
 
   [[nodiscard]] MaskedProduct masked_product(const Session& session, std::uint32_t layer, std::size_t rows) const;
-  void receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own);
 
   std::shared_ptr<const EncryptedUpdateParams> params_;
   const he::UpdateHolder& peer_;
