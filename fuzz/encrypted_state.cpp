@@ -76,7 +76,8 @@ class Layers {
     if (which == 2) layers_[1]->row_update()->refresh_all();
     if (which != 0) return;
     const std::vector<std::int64_t> ones(6, 1);
-    (void)multiply(IntMatrix::dense(1, 6, ones, 0, 1), layers_[0]->holder()->sum(), 6, pool_);
+    (void)multiply(IntMatrix::dense(1, 6, ones, 0, 1),
+                   dynamic_cast<const he::paillier::CryptoTensor&>(layers_[0]->holder()->sum()), 6, pool_);
   }
 
  private:

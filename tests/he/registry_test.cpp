@@ -18,6 +18,22 @@ TEST(Registry, MakesEveryScheme) {
   }
 }
 
+TEST(Registry, SaysOfEachSchemeWhatItSaysOfItself) {
+  for (const SchemeEntry& entry : all_schemes()) {
+    const std::unique_ptr<Scheme> scheme = make_scheme(entry.name);
+    EXPECT_EQ(scheme->name(), entry.family) << entry.name;
+    EXPECT_EQ(scheme->security_bits(), entry.security_bits) << entry.name;
+    EXPECT_EQ(scheme->updates() != nullptr, entry.updates) << entry.name;
+    EXPECT_NO_THROW((void)scheme_entry(entry.family)) << "planners ask by what a scheme calls itself";
+  }
+}
+
+TEST(Registry, FindsLongerKeysOfTheSameFamily) {
+  EXPECT_EQ(at_security(scheme_entry("paillier"), 112).name, "paillier");
+  EXPECT_EQ(at_security(scheme_entry("paillier"), 128).name, "paillier-3072");
+  EXPECT_EQ(at_security(scheme_entry("lattice"), 128).name, "lattice");
+}
+
 TEST(Registry, OffersPaillierWithKeysOfTwoSizes) {
   const auto key_bits = [](std::string_view name) {
     return dynamic_cast<const PaillierScheme&>(*make_scheme(name)).params().key_bits();

@@ -102,7 +102,7 @@ class Contract : public ::testing::Test {
     for (int i = 0; i < steps; ++i) {
       run_step();
       view.add(opened_by(Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
-               multiply_transposed(x_a_, to_ring(*derivative_.values)));
+               multiply_transposed(x_a_, to_ring(*derivative_.share)));
     }
     return view;
   }

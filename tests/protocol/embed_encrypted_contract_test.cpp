@@ -28,6 +28,7 @@ using he::paillier::PaillierKeyOwner;
 using he::paillier::PaillierMultiplier;
 using he::paillier::ReplyLayout;
 using he::paillier::SecretKey;
+using he::paillier::testing::own;
 using he::paillier::testing::plain_product;
 using he::paillier::testing::TensorLab;
 using net::Direction;
@@ -109,7 +110,14 @@ class EncryptedTables {
   }
   [[nodiscard]] EncryptedUpdateParams update(Party holder) {
     return {pair_.at(holder).params().encrypted_update(table(holder, holder).field()),
-            he::paillier::InsecureParams::make()};
+            he::paillier::testing::updates_with(he::paillier::InsecureParams::make())};
+  }
+
+  [[nodiscard]] ReplyLayout layout(Party holder) {
+    return own(update(holder).updates()).layout(update(holder).reply(kBatch));
+  }
+  [[nodiscard]] he::paillier::CryptoShape derivative_shape(Party holder) {
+    return own(update(holder).updates()).shape(update(holder).derivative(kBatch, /*history=*/false));
   }
 
   /// All messages of a step that `party` received.
@@ -147,7 +155,7 @@ class EncryptedTables {
   /// What the key's owner opens of two more steps, of each of the sums that travel.
   [[nodiscard]] std::vector<MaskedView> views_of_owner(Party holder) {
     const EncryptedUpdateParams params = update(holder);
-    const ReplyLayout layout = params.reply(kBatch);
+    const ReplyLayout layout = this->layout(holder);
     const SecretKey& key = key_of(peer_of(holder));
     // 2^40 for each value that is opened in a run of twice as many passes as steps, and as many for each of the eight
     // products of a layer with two fields.
@@ -164,7 +172,8 @@ class EncryptedTables {
       BufferSource in(payload);
       ThreadPool pool;
       const Integers opened = open_masked(layout, key, in, pool);
-      const std::vector<const CryptoTensor*> sources{&update.sum(), &update.window(false), &update.window(true)};
+      const std::vector<const CryptoTensor*> sources{&own(update.sum()), &own(update.window(false)),
+                                                     &own(update.window(true))};
       for (std::size_t part = 0; part < views.size(); ++part) {
         const IntMatrix& x = (holder == Party::kA ? x_a_ : x_b_)[0];
         const Integers rows = plain_product(x, TensorLab(key).decrypt(*sources.at(part)), kDimension);
@@ -204,7 +213,7 @@ class EncryptedTables {
     const auto plan = plain_.plan(params.embedding_derivative(kBatch));
     const ShareMatrix of_a = session(Party::kA).key_owner().open(*plan, in, pool);
     const ShareMatrix weight = open(pair_.at(Party::kA).weight()->piece, pair_.at(Party::kB).weight()->piece);
-    return rescale(multiply(*derivative_.values, transpose(weight)) - of_a, spec_.gradient_scale);
+    return rescale(multiply(*derivative_.share, transpose(weight)) - of_a, spec_.gradient_scale);
   }
 
  private:
@@ -276,7 +285,7 @@ TEST(EncryptedTableContract, TheSameRowsTwiceAreOtherCiphertextsEachTime) {
   for (const Party holder : {Party::kA, Party::kB}) {
     const Party owner = peer_of(holder);
     const auto all = tables.randomness(owner, steps::kLookupProduct, tables.key_of(owner));
-    EXPECT_EQ(all.size(), 3 * tables.update(holder).reply(kBatch).ciphertexts());
+    EXPECT_EQ(all.size(), 3 * tables.layout(holder).ciphertexts());
     EXPECT_EQ(std::set<BigInt>(all.begin(), all.end()).size(), all.size());
   }
 }
@@ -316,7 +325,7 @@ TEST(EncryptedTableContract, TheHolderReceivesSharesOfDerivativesThatOnlyTheirOw
   EncryptedTables tables;
   tables.run_passes();
   for (const Party holder : {Party::kA, Party::kB}) {
-    const auto shape = tables.update(holder).derivative(kBatch, /*history=*/false);
+    const auto shape = tables.derivative_shape(holder);
     const Bytes message = tables.received(holder, steps::kDerivativeShare).back();
     EXPECT_TRUE(opened_derivative(tables.key_of(peer_of(holder)), shape, message).has_value());
     EXPECT_FALSE(opened_derivative(tables.key_of(holder), shape, message).has_value());
@@ -326,7 +335,7 @@ TEST(EncryptedTableContract, TheHolderReceivesSharesOfDerivativesThatOnlyTheirOw
 TEST(EncryptedTableContract, WhatTheHolderReceivesIsTheOwnersShareAndNotTheDerivative) {
   EncryptedTables tables;
   tables.run_passes();
-  const auto shape = tables.update(Party::kA).derivative(kBatch, /*history=*/false);
+  const auto shape = tables.derivative_shape(Party::kA);
   const Bytes message = tables.received(Party::kA, steps::kDerivativeShare).back();
   const auto values = opened_derivative(tables.key_of(Party::kB), shape, message);
   ASSERT_TRUE(values.has_value());
@@ -352,7 +361,7 @@ TEST(EncryptedTableContract, TheSameDerivativeTwiceIsOtherCiphertextsEachTime) {
     ASSERT_EQ(messages.size(), 2U);
     EXPECT_NE(messages[0], messages[1]);
     const auto all = tables.randomness(holder, steps::kDerivativeShare, key);
-    EXPECT_EQ(all.size(), 2 * kBatch * tables.update(holder).derivative(kBatch, false).groups());
+    EXPECT_EQ(all.size(), 2 * kBatch * tables.derivative_shape(holder).groups());
     EXPECT_EQ(std::set<BigInt>(all.begin(), all.end()).size(), all.size());
   }
 }
@@ -392,7 +401,7 @@ TEST(EncryptedTableContract, NobodyHoldsWhatATableLearnt) {
   EXPECT_TRUE(tables.table(Party::kA, Party::kB).weight()->piece.values().empty());
   EXPECT_TRUE(tables.table(Party::kB, Party::kA).weight()->piece.values().empty());
   for (const Party holder : {Party::kA, Party::kB}) {
-    const CryptoTensor& sum = tables.table(holder, holder).holder()->sum();
+    const CryptoTensor& sum = own(tables.table(holder, holder).holder()->sum());
     const Integers learnt = TensorLab(tables.key_of(peer_of(holder))).decrypt(sum);
     EXPECT_TRUE(std::ranges::any_of(learnt, [](const BigInt& v) { return v.sign() != 0; })) << "nothing was learnt";
   }

@@ -25,7 +25,8 @@ inline std::vector<double> opened_table(EmbedMatMul& a, EmbedMatMul& b, std::siz
       dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys.owner).secret_key());
   const EncryptedUpdateHolder& holder = *has.holder();
   const MomentumSums sums(holder.plan());
-  const auto add = [&](const he::paillier::CryptoTensor& m, double factor) {
+  const auto add = [&](const he::EncryptedMatrix& matrix, double factor) {
+    const he::paillier::CryptoTensor& m = he::paillier::testing::own(matrix);
     const he::paillier::Integers opened = lab.decrypt(m);
     for (std::size_t i = 0; i < opened.size(); ++i) {
       values[i] += factor * std::ldexp(mpz_get_d(opened[i]), -m.shape().scale);
@@ -143,8 +144,8 @@ class PlainEmbed {
     const std::size_t rows = x.front()->rows();
     const std::size_t inputs = tables_.size() * spec_.dimension;
     std::vector<double> dz;
-    for (const std::int64_t v : derivative.values->to_dense()) {
-      dz.push_back(std::ldexp(static_cast<double>(v), -derivative.values->scale()));
+    for (const std::int64_t v : derivative.share->to_dense()) {
+      dz.push_back(std::ldexp(static_cast<double>(v), -derivative.share->scale()));
     }
     Gradients g;
     g.weight = product(transposed(embeddings(x), rows, inputs), dz, inputs, rows, spec_.out);

@@ -101,7 +101,7 @@ class EmbedSteps {
   }
   [[nodiscard]] ShareMatrix embeddings() const { return open(at_a_.pass.embeddings, at_b_.pass.embeddings); }
   /// Before it is rescaled.
-  [[nodiscard]] ShareMatrix embedding_derivative() { return multiply(*derivative_.values, transpose(weight())); }
+  [[nodiscard]] ShareMatrix embedding_derivative() { return multiply(*derivative_.share, transpose(weight())); }
 
   /// The last message of a step that `party` received.
   [[nodiscard]] Bytes last_received(Party party, net::Step step, std::uint32_t layer) const {
@@ -153,9 +153,10 @@ class EmbedSteps {
   }
   /// dZ^T L_A, a part of dW^T, as A opens it.
   [[nodiscard]] Opened weight_gradient() {
-    return {opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
-            multiply_transposed(*derivative_.values, at_a_.pass.embeddings),
-            multiply_transposed(*derivative_.values, embeddings())};
+    return {
+        opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
+        multiply_transposed(*derivative_.share, at_a_.pass.embeddings),
+        multiply_transposed(*derivative_.share, embeddings())};
   }
   [[nodiscard]] ShareMatrix derivative_as_a_opens_it() {
     return opened_by(Party::kA, steps::kEmbeddingDerivative, pair_.at(Party::kA).layer(),
@@ -163,7 +164,7 @@ class EmbedSteps {
   }
   /// dZ R_A^T, a part of dE, as A opens it.
   [[nodiscard]] Opened derivative() {
-    return {derivative_as_a_opens_it(), multiply(*derivative_.values, transpose(pair_.at(Party::kA).weight()->piece)),
+    return {derivative_as_a_opens_it(), multiply(*derivative_.share, transpose(pair_.at(Party::kA).weight()->piece)),
             embedding_derivative()};
   }
   /// A party's share of dE at the gradients' scale.

@@ -82,7 +82,7 @@ class EncryptedContract : public ::testing::Test {
   explicit EncryptedContract(double momentum = 0.0, bool masks = true, std::size_t steps = 50)
       : spec_(make_spec(momentum, steps)),
         pair_(*scheme_, spec_),
-        params_(pair_.a.params(), he::paillier::InsecureParams::make()),
+        params_(pair_.a.params(), updates_with(he::paillier::InsecureParams::make())),
         lab_(key_of(pair_.parties.session(Party::kB))) {
     const auto& multiplier =
         dynamic_cast<const PaillierMultiplier&>(pair_.parties.session(Party::kA).peer_multiplier());
@@ -144,7 +144,7 @@ class EncryptedContract : public ::testing::Test {
     MaskedView without_features;
   };
   [[nodiscard]] std::vector<PartView> views_of_b() {
-    const ReplyLayout layout = params_.reply(kBatch);
+    const ReplyLayout layout = layout_of(params_, kBatch);
     std::vector<PartView> views;
     for (std::size_t part = 0; part < params_.parts(); ++part) {
       const MaskedView view{layout.mask_bits, largest_product(spec_, params_, part > 0), margin_of_run(spec_)};
@@ -152,8 +152,8 @@ class EncryptedContract : public ::testing::Test {
     }
     for (int i = 0; i < 2; ++i) {
       run_passes();
-      const std::vector<const CryptoTensor*> sources{&pair_.a.holder()->sum(), &pair_.a.holder()->window(false),
-                                                     &pair_.a.holder()->window(true)};
+      const std::vector<const CryptoTensor*> sources{
+          &own(pair_.a.holder()->sum()), &own(pair_.a.holder()->window(false)), &own(pair_.a.holder()->window(true))};
       const Bytes payload = received(Party::kB, steps::kForwardProduct).back();
       BufferSource in(payload);
       ThreadPool pool;
@@ -252,13 +252,13 @@ class EncryptedContractAtItsBounds : public EncryptedContract {
       step();
     }
     (void)pair_.forward(x_a_, x_b_);
-    const ReplyLayout layout = params_.reply(kBatch);
+    const ReplyLayout layout = layout_of(params_, kBatch);
     const Bytes payload = received(Party::kB, steps::kForwardProduct).back();
     BufferSource in(payload);
     ThreadPool pool;
     return {layout.mask_bits, largest_product(spec_, params_, false), margin_of_run(spec_),
             open_masked(layout, lab_.key(), in, pool),
-            plain_product(x_a_, lab_.decrypt(pair_.a.holder()->sum()), kOut)};
+            plain_product(x_a_, lab_.decrypt(own(pair_.a.holder()->sum())), kOut)};
   }
 };
 
@@ -287,8 +287,9 @@ TEST(EncryptedUpdateMasks, AreLongerThanAnyValueBy40BitsAndTheLogarithmOfTheValu
           spec.batch = batch;
           spec.features_a = {.scale = largest == 1.0 ? 0 : 16, .largest = largest};
           spec.features_b = spec.features_a;
-          const EncryptedUpdateParams params(MatMulParams(spec), he::paillier::Params({.key_bits = 2048}));
-          const ReplyLayout layout = params.reply(batch);
+          const EncryptedUpdateParams params(MatMulParams(spec),
+                                             updates_with(he::paillier::Params({.key_bits = 2048})));
+          const ReplyLayout layout = layout_of(params, batch);
           SCOPED_TRACE(::testing::Message() << "momentum " << momentum << ", " << steps << " steps of " << batch);
           BigInt most = largest_product(spec, params, false);
           if (momentum != 0) most = std::max(most, largest_product(spec, params, true));
@@ -330,7 +331,7 @@ TEST_F(EncryptedContract, SlotsWithoutAValueAreMaskedToo) {
   for (int i = 0; values.size() < 1280; ++i) {
     ASSERT_LT(i, 40) << "no slot without a value";
     (void)pair_.forward(x_a_, x_b_);
-    const auto more = unused_slots(lab_, params_.reply(kBatch), received(Party::kB, steps::kForwardProduct).back());
+    const auto more = unused_slots(lab_, layout_of(params_, kBatch), received(Party::kB, steps::kForwardProduct).back());
     values.insert(values.end(), more.begin(), more.end());
   }
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(values));
@@ -343,8 +344,8 @@ TEST_F(EncryptedContract, AReceivesDerivativesThatOnlyBsKeyOpens) {
   EXPECT_EQ(steps_received(Party::kA), (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello,
                                                     steps::kForwardProduct, steps::kDerivativeOperand}));
   const SecretKey& key_of_a = key_of(pair_.parties.session(Party::kA));
-  const he::paillier::CryptoShape shape = params_.derivative(kBatch, false);
-  const std::vector<std::int64_t> dz = derivative_.values->to_dense();
+  const he::paillier::CryptoShape shape = own(params_.updates()).shape(params_.derivative(kBatch, false));
+  const std::vector<std::int64_t> dz = derivative_.share->to_dense();
   const auto all = ciphertexts(received(Party::kA, steps::kDerivativeOperand).back());
   ASSERT_EQ(all.size(), kBatch * shape.groups());
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -408,7 +409,7 @@ TEST_F(EncryptedContract, BReceivesOnlyWhatTheContractAllowsAndFreshEachTime) {
       ++count;
     }
   }
-  EXPECT_EQ(count, 2 * params_.reply(kBatch).ciphertexts());
+  EXPECT_EQ(count, 2 * layout_of(params_, kBatch).ciphertexts());
   EXPECT_EQ(randomness.size(), count) << "the same features twice, and even so nothing repeats";
 }
 

@@ -42,7 +42,7 @@ class Layer {
   explicit Layer(const he::Scheme& scheme, testing::Channels channels = testing::make_channels())
       : pair(scheme, spec, std::move(channels)),
         lab(dynamic_cast<const PaillierKeyOwner&>(pair.parties.session(Party::kB).key_owner()).secret_key()),
-        params(pair.a.params(), he::paillier::InsecureParams::make()) {}
+        params(pair.a.params(), updates_with(he::paillier::InsecureParams::make())) {}
 
   void forward() { shares = pair.forward(x_a, x_b); }
   void backward() { (void)pair.backward(x_a, x_b, random_derivative(spec, random)); }
@@ -97,7 +97,7 @@ class Layer {
     return encryptions(params.derivative_bytes(kBatch) / lab.row_bytes(), [](std::size_t) { return BigInt(1); });
   }
   [[nodiscard]] Bytes good_reply() {
-    return encryptions(params.reply(kBatch).ciphertexts(), [](std::size_t) { return BigInt(0); });
+    return encryptions(layout_of(params, kBatch).ciphertexts(), [](std::size_t) { return BigInt(0); });
   }
   /// Numbers that have no inverse modulo n^2.
   [[nodiscard]] std::vector<BigInt> no_ciphertexts() const {
@@ -186,7 +186,7 @@ TEST_F(EncryptedHostile, AReplyThatIsNoCiphertextIsNamed) {
 
 TEST_F(EncryptedHostile, AReplyWithNumbersThatCannotBeIsNamed) {
   Layer first(*scheme_);
-  const ReplyLayout layout = first.params.reply(kBatch);
+  const ReplyLayout layout = layout_of(first.params, kBatch);
   const std::size_t last = layout.ciphertexts() - 1;
   const auto bits = static_cast<std::size_t>(layout.mask_bits);
   const auto used = static_cast<std::size_t>(layout.slots.width()) * layout.rows_per_ciphertext * layout.cols_per_group;
@@ -274,7 +274,7 @@ TEST_F(EncryptedHostile, ADamagedDerivativeIsNotKeptForTheNextStep) {
   layer.forward();
   EXPECT_THROW(layer.backward(), ProtocolError);
   EXPECT_THROW(layer.pair.a.holder()->step(), InvalidArgument);
-  EXPECT_TRUE(layer.pair.a.holder()->sum().written().empty());
+  EXPECT_TRUE(own(layer.pair.a.holder()->sum()).written().empty());
   ThreadPool pool;
   EXPECT_NO_THROW((void)write_to_bytes([&](ByteSink& out) { layer.pair.a.holder()->save(out, pool); }));
 }

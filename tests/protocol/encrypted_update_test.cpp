@@ -66,12 +66,12 @@ struct PlainWeights {
 
   void step(const SgdPlan& plan, std::size_t t, const IntMatrix& x, const Derivative& d, std::size_t out) {
     std::vector<double> gradient(weight.size());
-    const std::vector<std::int64_t> dz = d.values->to_dense();
+    const std::vector<std::int64_t> dz = d.share->to_dense();
     for (std::size_t r = 0; r < x.rows(); ++r) {
       x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
         for (std::size_t o = 0; o < out; ++o) {
           gradient[c * out + o] += std::ldexp(static_cast<double>(v), -x.scale()) *
-                                   std::ldexp(static_cast<double>(dz[r * out + o]), -d.values->scale()) /
+                                   std::ldexp(static_cast<double>(dz[r * out + o]), -d.share->scale()) /
                                    static_cast<double>(d.real_rows);
         }
       });
@@ -407,7 +407,7 @@ TEST(EncryptedUpdateBounds, HaveRoomForAllPassesOfAllSteps) {
     for (const std::size_t passes : {1, 2, 100}) {
       const SgdOptions sgd{.learning_rate = 0.1, .momentum = momentum, .steps = 500, .passes_per_step = passes};
       const MatMulParams layer(make_spec(Features::kReal, 2, sgd));
-      const EncryptedUpdateParams params(layer, he::paillier::Params({.key_bits = 2048}));
+      const EncryptedUpdateParams params(layer, updates_with(he::paillier::Params({.key_bits = 2048})));
       const auto bound = static_cast<double>(layer.features(Party::kA).bound());
       const double of_pass = 4.0 * bound * static_cast<double>(passes);
       double sum = 0;
@@ -431,10 +431,10 @@ TEST(EncryptedUpdateBounds, MasksAreMadeForEveryForwardPassOfTheRun) {
     for (const std::uint64_t passes : {0, 1000, 1000000}) {
       MatMulSpec spec = make_spec(Features::kReal, 3, {.learning_rate = 0.1, .momentum = momentum, .steps = 500});
       spec.run.passes = passes;
-      const EncryptedUpdateParams params{MatMulParams(spec), he::paillier::Params({.key_bits = 2048})};
+      const EncryptedUpdateParams params{MatMulParams(spec), updates_with(he::paillier::Params({.key_bits = 2048}))};
       const double declared = passes == 0 ? 2.0 * 500 : static_cast<double>(passes);
       const double opened = declared * kBatch * 3 * (momentum == 0 ? 1 : 3);
-      const he::paillier::ReplyLayout layout = params.reply(kBatch);
+      const he::paillier::ReplyLayout layout = layout_of(params, kBatch);
       // Largest of all that is hidden: the sum of a row's products with weights as large as they may be.
       const double most = std::log2(static_cast<double>(kInA) * 2.0 * 0x1p16) + params.weights(false).bits;
       EXPECT_GE(layout.mask_bits - most, 40 + std::log2(opened)) << passes;
@@ -525,7 +525,7 @@ TEST_F(EncryptedUpdateTraffic, IsWhatTheParametersSay) {
   spec.nonzeros_a = 7;
   spec.update = Update::kEncrypted;
   spec.sgd = {.learning_rate = 0.1, .momentum = 0.5, .steps = 10};
-  const EncryptedUpdateParams params(MatMulParams(spec), he::paillier::InsecureParams::make());
+  const EncryptedUpdateParams params(MatMulParams(spec), updates_with(he::paillier::InsecureParams::make()));
   std::size_t products = 0;
   std::size_t derivatives = 0;
   for (const net::Message& m : messages) {
@@ -548,8 +548,9 @@ TEST(EncryptedUpdateParams, RefuseWhatCannotWorkAndSayWhy) {
   const auto refusal = [](const std::function<void(MatMulSpec&)>& change) {
     MatMulSpec spec = make_spec(Features::kBinary, 1, {.learning_rate = 0.1, .steps = 100});
     change(spec);
-    return testing::message_of<InvalidArgument>(
-        [&] { (void)EncryptedUpdateParams(MatMulParams(spec), he::paillier::Params({.key_bits = 2048})); });
+    return testing::message_of<InvalidArgument>([&] {
+      (void)EncryptedUpdateParams(MatMulParams(spec), updates_with(he::paillier::Params({.key_bits = 2048})));
+    });
   };
   EXPECT_EQ(refusal([](MatMulSpec& s) { s.sgd.steps = 0; }),
             "layer 'matmul': updates under encryption need the most steps that will be taken (sgd.steps), because "
@@ -562,8 +563,8 @@ TEST(EncryptedUpdateParams, RefuseWhatCannotWorkAndSayWhy) {
 TEST(EncryptedUpdateParams, MakeRoomForTheDeclaredStepsAndNoMore) {
   const auto width = [](std::size_t steps, double momentum) {
     MatMulSpec spec = make_spec(Features::kBinary, 1, {.learning_rate = 0.1, .momentum = momentum, .steps = steps});
-    const EncryptedUpdateParams params(MatMulParams(spec), he::paillier::Params({.key_bits = 2048}));
-    return params.reply(kBatch).slots.width();
+    const EncryptedUpdateParams params(MatMulParams(spec), updates_with(he::paillier::Params({.key_bits = 2048})));
+    return params.weights(false).width;
   };
   // Twice for each doubling: the sums grow, and so do the masks that hide all of them.
   EXPECT_EQ(width(1 << 20, 0.0) - width(1 << 10, 0.0), 20);

@@ -58,7 +58,7 @@ TEST_P(MatMulLayer, BackwardSharesSumToTheGradients) {
     ASSERT_EQ(got.size(), want.size());
     for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], want[i], 1.5 * 0x1p-32);
   };
-  const ShareMatrix ring = to_ring(*dz.values);
+  const ShareMatrix ring = to_ring(*dz.share);
   expect_near(open(*at_a.weight_a, *at_b.weight_a), multiply_transposed(x_a, ring));
   expect_near(*at_b.weight_b, multiply_transposed(x_b, ring));
   EXPECT_FALSE(at_a.weight_b.has_value());
@@ -91,7 +91,7 @@ TEST_P(MatMulLayer, AShortBatchsGradientIsThatOfItsMeanLoss) {
   const Derivative derivative = encode_derivative(FixedPoint(spec.derivative), 8, 2, dz);
   const auto [at_a, at_b] = pair.backward(x_a, x_b, derivative);
   const auto got = decode_ring(open(*at_a.weight_a, *at_b.weight_a));
-  const auto sum = decode_ring(multiply_transposed(x_a, to_ring(*derivative.values)));
+  const auto sum = decode_ring(multiply_transposed(x_a, to_ring(*derivative.share)));
   for (std::size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], sum[i] * 8 / 3, 1e-5);
 }
 

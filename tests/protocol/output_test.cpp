@@ -8,6 +8,7 @@
 #include "blindfl/base/error.h"
 #include "testing/schemes.h"
 #include "testing/steps.h"
+#include "testing/thrown.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {
@@ -73,8 +74,24 @@ TEST(Derivative, IsPaddedWithRowsOfZeros) {
   const Derivative d = encode_derivative(encoding, 4, 2, std::vector<double>{1, -0.5, 0.25, 8});
   EXPECT_EQ(d.rows, 4U);
   EXPECT_EQ(d.real_rows, 2U);
-  EXPECT_EQ(d.values->to_dense(), (std::vector<std::int64_t>{16, -8, 4, 128, 0, 0, 0, 0}));
-  EXPECT_FALSE(absent_derivative(4, 2).values.has_value());
+  EXPECT_EQ(d.share->to_dense(), (std::vector<std::int64_t>{16, -8, 4, 128, 0, 0, 0, 0}));
+  EXPECT_FALSE(absent_derivative(4, 2).share.has_value());
+}
+
+TEST(Derivative, IsWholeAtBAndAbsentAtA) {
+  const Derivative d = encode_derivative(FixedPoint({.scale = 4, .largest = 8, .clip = false}), 4, 1, {});
+  const Derivative full{4, 3, d.share};
+  EXPECT_NO_THROW(check_derivative(full, Party::kB, 4, "wide"));
+  EXPECT_NO_THROW(check_derivative(absent_derivative(4, 3), Party::kA, 4, "wide"));
+  const auto refusal = [](const Derivative& derivative, Party party, std::size_t rows) {
+    return testing::message_of<InvalidArgument>([&] { check_derivative(derivative, party, rows, "wide"); });
+  };
+  EXPECT_EQ(refusal(absent_derivative(4, 3), Party::kB, 4), "layer 'wide': B has no derivative");
+  EXPECT_EQ(refusal(full, Party::kA, 4),
+            "layer 'wide': A has a share of the derivative, and layers learn under an open top only");
+  EXPECT_EQ(refusal(full, Party::kB, 5), "layer 'wide': a derivative of 3 of 4 rows does not fit a batch of 5");
+  EXPECT_EQ(refusal(absent_derivative(4, 0), Party::kA, 4),
+            "layer 'wide': a derivative of 0 of 4 rows does not fit a batch of 4");
 }
 
 TEST(Derivative, NamesTheRowAndColumnOfABadValue) {

@@ -108,7 +108,7 @@ class PaillierContract : public ::testing::Test {
       dz.insert(dz.end(), kOut, r % 2 == 0 ? spec_.derivative.largest : -spec_.derivative.largest);
     }
     const Derivative derivative = encode_derivative(FixedPoint(spec_.derivative), kBatch, kOut, dz);
-    const Integers secret = plain_product(x_a_.transpose(), as_integers(to_ring(*derivative.values)), kOut);
+    const Integers secret = plain_product(x_a_.transpose(), as_integers(to_ring(*derivative.share)), kOut);
     while (view.seen.size() < 1280 && !HasFatalFailure()) {
       (void)pair_.backward(x_a_, x_b_, derivative);
       add_opened(view, Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, kBatch), secret);

@@ -95,8 +95,8 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
   [[nodiscard]] Saved train_weights() {
     testing::TwoParties parties(plain_);
     const he::paillier::PaillierMultiplier multiplier(public_key_);
-    EncryptedUpdateHolder holder(params_, multiplier);
-    EncryptedUpdateOwner owner(params_, key_);
+    EncryptedUpdateHolder holder(params_, *multiplier.updates());
+    EncryptedUpdateOwner owner(params_, owner_key_);
     for (int i = 0; i < 3; ++i) {
       const IntMatrix x = features_a();
       const Derivative derivative = random_derivative(spec_, random_);
@@ -113,8 +113,8 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
                                                                          const IntMatrix& x, const Saved& saved) {
     testing::TwoParties parties({&plain_}, testing::make_channels(), testing::Record::kYes, {}, threads);
     const he::paillier::PaillierMultiplier multiplier(public_key_);
-    EncryptedUpdateHolder holder(params_, multiplier);
-    EncryptedUpdateOwner owner(params_, key_);
+    EncryptedUpdateHolder holder(params_, *multiplier.updates());
+    EncryptedUpdateOwner owner(params_, owner_key_);
     ThreadPool pool;
     BufferSource of_holder(saved.holder);
     BufferSource of_owner(saved.owner);
@@ -134,10 +134,11 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
 
   he::PlainScheme plain_;
   const he::paillier::SecretKey& key_ = he::paillier::testing::small_key(he::paillier::available_kernels().front());
+  he::paillier::PaillierUpdateOwner owner_key_{key_};
   std::shared_ptr<const he::paillier::PublicKey> public_key_ = std::make_shared<const he::paillier::PublicKey>(
       key_.public_key().params(), he::paillier::available_kernels().front(), key_.public_key().encoded());
-  std::shared_ptr<const EncryptedUpdateParams> params_ =
-      std::make_shared<const EncryptedUpdateParams>(MatMulParams(spec_), key_.public_key().params());
+  std::shared_ptr<const EncryptedUpdateParams> params_ = std::make_shared<const EncryptedUpdateParams>(
+      MatMulParams(spec_), he::paillier::testing::updates_with(key_.public_key().params()));
   std::vector<Bytes> replies_;
 };
 

@@ -132,7 +132,7 @@ TEST_F(SeveralSchemes, ALayersProductsTravelUnderTheSchemesThatItChose) {
 
   const auto [a, b] = pair.backward(x_a, x_b, derivative);
   const auto gradient = decode_ring(open(*a.weight_a, *b.weight_a));
-  const auto expected = decode_ring(multiply_transposed(x_a, to_ring(*derivative.values)));
+  const auto expected = decode_ring(multiply_transposed(x_a, to_ring(*derivative.share)));
   for (std::size_t i = 0; i < gradient.size(); ++i) EXPECT_NEAR(gradient[i], expected[i], 1e-6);
 
   const MatMulParams& params = pair.a.params();

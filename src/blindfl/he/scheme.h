@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -20,6 +21,11 @@
 // what is common to all of them is checked here, in release builds too.
 
 namespace blindfl::he {
+
+// What some schemes offer beyond products: he/updates.h.
+class Updates;
+class UpdateHolder;
+class UpdateOwner;
 
 /// The side that holds the secret key.
 class KeyOwner {
@@ -46,6 +52,9 @@ class KeyOwner {
   /// Writes the secret key: for this party's own files, which only it may read. `Scheme::load_keys` reads it.
   /// Throws InvalidArgument if these keys cannot be saved.
   virtual void save(ByteSink& out) const;
+
+  /// This party's side of updates under encryption; null if the scheme has none.
+  [[nodiscard]] virtual const UpdateOwner* updates() const { return nullptr; }
 
  private:
   virtual void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
@@ -95,6 +104,9 @@ class Multiplier {
   /// Returns false if there is nothing to do.
   virtual bool prepare() const { return false; }
 
+  /// This party's side of updates under encryption; null if the scheme has none.
+  [[nodiscard]] virtual const UpdateHolder* updates() const { return nullptr; }
+
  private:
   [[nodiscard]] virtual std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                                ThreadPool& pool) const = 0;
@@ -117,6 +129,12 @@ class Scheme {
   [[nodiscard]] virtual std::uint64_t public_key_bytes() const = 0;
   /// Bits of security against who has no key, classical: 112 or 128. 0: none, or parameters that only tests have.
   [[nodiscard]] virtual int security_bits() const { return 0; }
+  /// Between schemes that take the same time, the higher one is taken.
+  [[nodiscard]] virtual int preference() const { return 0; }
+  /// Columns of M that a product carries for about the price of one: as many as small layers have, at most.
+  [[nodiscard]] virtual std::size_t columns_at_once() const { return 1; }
+  /// Updates under encryption, for schemes whose encrypted matrices can be added to; null for others.
+  [[nodiscard]] virtual std::shared_ptr<const Updates> updates() const { return nullptr; }
 
   /// Throws InvalidArgument, with the reason, if the product could overflow or this scheme cannot carry it out.
   [[nodiscard]] std::shared_ptr<const Plan> plan(const ProductSpec& spec) const;

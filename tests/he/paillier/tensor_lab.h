@@ -11,6 +11,7 @@
 
 #include "blindfl/he/paillier/crypto_tensor.h"
 #include "blindfl/he/paillier/masked_reply.h"
+#include "blindfl/he/paillier/paillier_updates.h"
 #include "blindfl/he/paillier/secret_key.h"
 #include "testing/insecure_paillier.h"
 
@@ -39,6 +40,17 @@ inline const SecretKey& small_key(std::string_view kernels) {
 
 inline std::string name_of_kernels(const ::testing::TestParamInfo<std::string_view>& info) {
   return std::string(info.param);
+}
+
+/// What a scheme with these parameters says of updates under encryption.
+inline std::shared_ptr<const Updates> updates_with(const Params& params) {
+  return std::make_shared<const PaillierUpdates>(params);
+}
+inline const PaillierUpdates& own(const Updates& updates) {
+  return dynamic_cast<const PaillierUpdates&>(updates);
+}
+inline const CryptoTensor& own(const EncryptedMatrix& m) {
+  return dynamic_cast<const CryptoTensor&>(m);
 }
 
 /// `x m`, for m of `cols` columns.

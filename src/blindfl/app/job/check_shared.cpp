@@ -3,6 +3,7 @@
 
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
+#include "blindfl/he/registry/registry.h"
 #include "blindfl/protocol/session/output.h"
 #include "blindfl/tensor/fixed_point.h"
 
@@ -60,9 +61,10 @@ void check_training(const Training& training, const Given& given) {
 /// Whoever asks for 128 bits does not get a scheme with fewer by choosing it. (What is allowed only, longer keys stand
 /// for: see Scheme::allowed_schemes.)
 void check_security(const Scheme& scheme, const std::string& name, const std::string& option, const Given& given) {
-  check(scheme.security == Security::k112 || name != "paillier", given, option,
-        "paillier has keys of 2048 bits, that is 112 bits of security, and shared.scheme.security asks for 128; say "
-        "paillier-3072");
+  const he::SchemeEntry& entry = he::scheme_entry(name);
+  check(scheme.security == Security::k112 || entry.security_bits >= 128, given, option, name, " has ", entry.keys,
+        ", that is ", entry.security_bits, " bits of security, and shared.scheme.security asks for 128; say ",
+        he::at_security(entry, 128).name);
 }
 
 void check_names(const Scheme& scheme, const Given& given) {
@@ -70,9 +72,13 @@ void check_names(const Scheme& scheme, const Given& given) {
   const auto& allowed = scheme.allowed;
   check(std::set<std::string>(allowed.begin(), allowed.end()).size() == allowed.size(), given, key,
         "names a scheme twice");
-  // Both sizes of keys call themselves paillier.
-  check(!contains(allowed, "paillier") || !contains(allowed, "paillier-3072"), given, key,
-        "has Paillier with two sizes of keys; a job has one of them");
+  // In a session they would have the same name.
+  std::set<std::string_view> families;
+  for (const std::string& name : allowed) {
+    const he::SchemeEntry& entry = he::scheme_entry(name);
+    check(families.insert(entry.family).second, given, key, "has ", entry.title,
+          " with two sizes of keys; a job has one of them");
+  }
   const auto check_allowed = [&](const std::string& name, const std::string& option) {
     check_security(scheme, name, option, given);
     check(contains(scheme.allowed_schemes(), name), given, option, name, " is not in shared.scheme.allowed");
@@ -83,14 +89,15 @@ void check_names(const Scheme& scheme, const Given& given) {
 }
 
 void check_encrypted_update(const Shared& shared, const Given& given) {
-  const auto is_paillier = [](const std::string& name) { return name.starts_with("paillier"); };
+  const auto updates = [](const std::string& name) { return he::scheme_entry(name).updates; };
+  const std::string_view one_that_does = std::ranges::find_if(he::all_schemes(), &he::SchemeEntry::updates)->family;
   const std::string key = "shared.scheme.update";
-  check(std::ranges::any_of(shared.scheme.allowed, is_paillier), given, key,
-        "updates under encryption need paillier in shared.scheme.allowed");
+  check(std::ranges::any_of(shared.scheme.allowed, updates), given, key, "updates under encryption need ",
+        one_that_does, " in shared.scheme.allowed");
   // Whatever is left open, the planner fills in.
-  const std::string otherwise = shared.scheme.automatic ? "paillier" : shared.scheme.default_scheme;
-  check(is_paillier(shared.scheme.features_a.value_or(otherwise)), given, key,
-        "updates under encryption need paillier for A's features; set shared.scheme.features_a to it");
+  const auto& of_a = shared.scheme.features_a;
+  check(of_a ? updates(*of_a) : shared.scheme.automatic || updates(shared.scheme.default_scheme), given, key,
+        "updates under encryption need ", one_that_does, " for A's features; set shared.scheme.features_a to it");
   check(shared.training.weight_decay == 0, given, key,
         "updates under encryption have no weight decay; set shared.training.weight_decay to 0");
 }

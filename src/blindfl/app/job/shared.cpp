@@ -19,8 +19,6 @@ constexpr std::array kUpdates = {kAuto, kExchanged, kEncrypted};
 constexpr double kMostUnits = 65536;  // of a layer
 constexpr double kMostWeight = 1e12;
 constexpr double kMostRate = 1e6;
-constexpr const char* kShortKeys = "paillier";  // 2048 bits
-constexpr const char* kLongKeys = "paillier-3072";
 
 Rule layer_widths(std::size_t fewest) {
   return {.lowest = 1, .highest = kMostUnits, .fewest_items = fewest, .most_items = 16};
@@ -66,7 +64,8 @@ std::span<const Name<Security>> names_of(Security /*security*/) {
 
 std::vector<std::string> Scheme::allowed_schemes() const {
   std::vector<std::string> names = allowed;
-  if (security == Security::k128) std::ranges::replace(names, kShortKeys, kLongKeys);
+  if (security == Security::k112) return names;
+  for (std::string& name : names) name = he::at_security(he::scheme_entry(name), 128).name;
   return names;
 }
 

@@ -105,7 +105,7 @@ struct Scheme {
   double round_trip = 1.0;     ///< ms
   double most_memory = 16.0;   ///< GiB
 
-  /// All that may be used at the job's security: under 128, Paillier's longer keys stand for the shorter ones.
+  /// All that may be used at the job's security: under 128, longer keys stand for shorter ones of the same scheme.
   [[nodiscard]] std::vector<std::string> allowed_schemes() const;
   bool operator==(const Scheme&) const = default;
 };

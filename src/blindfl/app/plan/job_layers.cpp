@@ -81,11 +81,11 @@ std::optional<Update> update_of(const job::Scheme& scheme) {
 }
 
 /// The job's update is that of A's weights. B's tables are updated under encryption where that is left open, or where
-/// their scheme is said to be Paillier.
+/// their scheme is said to be one that can.
 std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::optional<std::string>& table_scheme) {
   if (scheme.update != Update::kEncrypted) return update_of(scheme);
   if (!table_scheme) return std::nullopt;
-  return *table_scheme == session_name("paillier") ? Update::kEncrypted : Update::kExchanged;
+  return he::scheme_entry(*table_scheme).updates ? Update::kEncrypted : Update::kExchanged;
 }
 
 /// What both kinds of layers are told alike.
@@ -192,7 +192,7 @@ std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he:
 }
 
 std::string session_name(std::string_view scheme) {
-  return std::string(he::make_scheme(scheme)->name());
+  return std::string(he::scheme_entry(scheme).family);
 }
 
 protocol::Link job_link(const job::Scheme& scheme) {

@@ -21,7 +21,7 @@ namespace blindfl::app {
 [[nodiscard]] std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme);
 /// The same, as planners take them.
 [[nodiscard]] std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he::Scheme>>& schemes);
-/// What sessions and planners call a scheme of a job: "paillier" for both sizes of keys.
+/// What sessions and planners call a scheme of a job: the name of its family.
 [[nodiscard]] std::string session_name(std::string_view scheme);
 
 /// The line that schemes are chosen for.

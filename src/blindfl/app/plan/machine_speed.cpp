@@ -36,10 +36,10 @@ IntMatrix random_features(Random& random) {
 
 /// The best of some products: what disturbs makes them longer only.
 double measure(const he::Scheme& scheme, Random& random) {
-  // Tiles hold many columns, and a ciphertext of Paillier few values: both get about as much to do as small layers.
+  // Some schemes carry many columns at once and some few values: both get about as much to do as small layers.
   const he::ProductSpec spec{.rows = kRows,
                              .inner = kInner,
-                             .cols = scheme.name() == "lattice" ? std::size_t{64} : std::size_t{1},
+                             .cols = scheme.columns_at_once(),
                              .left_bound = kBound,
                              .left_scale = 16,
                              .right_scale = 32};

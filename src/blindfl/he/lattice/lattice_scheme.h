@@ -24,6 +24,8 @@ class LatticeScheme final : public Scheme {
   [[nodiscard]] std::string parameters() const override { return params_->describe(); }
   [[nodiscard]] std::uint64_t public_key_bytes() const override;
   [[nodiscard]] int security_bits() const override { return params_->security_bits(); }
+  [[nodiscard]] int preference() const override { return 1; }
+  [[nodiscard]] std::size_t columns_at_once() const override { return 64; }
   [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
   [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
 

@@ -10,6 +10,7 @@
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/paillier/public_key.h"
 #include "blindfl/he/paillier/slots.h"
+#include "blindfl/he/updates.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::he::paillier {
@@ -31,7 +32,7 @@ struct CryptoShape {
 /// A matrix of integers encrypted under one key, several columns in each ciphertext.
 ///
 /// Rows that nobody wrote are 0, and take no memory: a matrix may have millions of rows of which few are ever touched.
-class CryptoTensor {
+class CryptoTensor final : public EncryptedMatrix {
  public:
   /// All 0. Throws InvalidArgument if the values do not fit in their slots.
   CryptoTensor(std::shared_ptr<const PublicKey> key, const CryptoShape& shape);

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "blindfl/he/paillier/crypto_tensor.h"
+#include "blindfl/he/paillier/paillier_updates.h"
 #include "blindfl/he/paillier/params.h"
 #include "blindfl/he/paillier/randomizers.h"
 #include "blindfl/he/paillier/secret_key.h"
@@ -29,6 +30,9 @@ class PaillierScheme final : public Scheme {
   [[nodiscard]] std::string parameters() const override { return params_.describe(); }
   [[nodiscard]] std::uint64_t public_key_bytes() const override { return paillier::PublicKey::bytes(params_); }
   [[nodiscard]] int security_bits() const override { return params_.security_bits(); }
+  [[nodiscard]] std::shared_ptr<const Updates> updates() const override {
+    return std::make_shared<paillier::PaillierUpdates>(params_);
+  }
   [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
   [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
   [[nodiscard]] std::unique_ptr<KeyOwner> load_keys(ByteSource& in) const override;
@@ -44,12 +48,13 @@ namespace paillier {
 
 class PaillierKeyOwner final : public KeyOwner {
  public:
-  explicit PaillierKeyOwner(SecretKey key) : key_(std::move(key)) {}
+  explicit PaillierKeyOwner(SecretKey key) : key_(std::move(key)), updates_(key_) {}
 
   [[nodiscard]] Bytes public_key() const override { return key_.public_key().encoded(); }
   [[nodiscard]] const SecretKey& secret_key() const { return key_; }
   [[nodiscard]] bool can_be_saved() const override { return true; }
   void save(ByteSink& out) const override { out.write(key_.save()); }
+  [[nodiscard]] const UpdateOwner* updates() const override { return &updates_; }
 
  private:
   void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
@@ -57,17 +62,20 @@ class PaillierKeyOwner final : public KeyOwner {
   [[nodiscard]] ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const override;
 
   SecretKey key_;
+  PaillierUpdateOwner updates_;
 };
 
 class PaillierMultiplier final : public Multiplier {
  public:
-  explicit PaillierMultiplier(std::shared_ptr<const PublicKey> key) : key_(std::move(key)), randomizers_(*key_) {}
+  explicit PaillierMultiplier(std::shared_ptr<const PublicKey> key)
+      : key_(std::move(key)), randomizers_(*key_), updates_(key_, randomizers_) {}
 
   [[nodiscard]] const std::shared_ptr<const PublicKey>& key() const { return key_; }
   [[nodiscard]] Randomizers& randomizers() const { return randomizers_; }
 
   void expect(const Plan& plan) const override;
   bool prepare() const override { return randomizers_.prepare(); }
+  [[nodiscard]] const UpdateHolder* updates() const override { return &updates_; }
 
  private:
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
@@ -78,6 +86,7 @@ class PaillierMultiplier final : public Multiplier {
 
   std::shared_ptr<const PublicKey> key_;
   mutable Randomizers randomizers_;
+  PaillierUpdateHolder updates_;
 };
 
 /// Encrypts a matrix of signed integers row by row, in pieces, so that memory does not grow with it, and writes it.

@@ -29,9 +29,16 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
       params_(std::make_shared<const EmbedMatMulParams>(with_scheme_names(session, spec))),
       layer_(session.new_layer()),
       scheme_(session.scheme(spec.scheme)),
-      limbs_(params_->choose_limbs(scheme_)) {
-  for (const Product product : {Product::kEmbedding, Product::kWeightGradient, Product::kEmbeddingDerivative}) {
-    (void)plan(product, spec.batch);
+      limbs_(params_->choose_limbs(scheme_)),
+      embedding_(session, scheme_, {steps::kWeightOperand, steps::kEmbeddingProduct, layer_},
+                 [params = params_, limbs = limbs_](std::size_t rows) { return params->embedding(limbs, rows); }),
+      weight_gradient_(session, scheme_, {steps::kEmbeddingOperand, steps::kWeightGradient, layer_},
+                       [params = params_](std::size_t rows) { return params->weight_gradient(rows); }),
+      embedding_derivative_(session, scheme_, {steps::kBackwardOperand, steps::kEmbeddingDerivative, layer_},
+                            [params = params_](std::size_t rows) { return params->embedding_derivative(rows); }) {
+  // Made now, so that what the scheme cannot do is refused before anything is sent.
+  for (RepeatedProduct* product : {&embedding_, &weight_gradient_, &embedding_derivative_}) {
+    (void)product->plan(spec.batch);
   }
   SeededRandom random = session.weight_random(layer_);
   draw_weight(random);
@@ -44,7 +51,7 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
   if (&scheme_ == &session_.scheme()) take_keys();
   // Here and not with the first pass: an optimizer wants to know how the tables learn.
   for (const auto& table : tables_) {
-    if (table->field().update == Update::kEncrypted) table->take_keys();
+    if (table->field().update == Update::kEncrypted) table->product().take_keys();
   }
 }
 
@@ -61,49 +68,19 @@ void EmbedMatMul::draw_weight(SeededRandom& random) {
   weight_->batch = spec.batch;
 }
 
-const he::Plan& EmbedMatMul::plan(Product product, std::size_t rows) {
-  auto& plan = plans_[product][rows];
-  if (plan) return *plan;
-  switch (product) {
-    case Product::kEmbedding:
-      plan = scheme_.plan(params_->embedding(limbs_, rows));
-      break;
-    case Product::kWeightGradient:
-      plan = scheme_.plan(params_->weight_gradient(rows));
-      break;
-    case Product::kEmbeddingDerivative:
-      plan = scheme_.plan(params_->embedding_derivative(rows));
-      break;
-  }
-  return *plan;
-}
-
-ProductSteps EmbedMatMul::steps(Product product) const {
-  switch (product) {
-    case Product::kEmbedding:
-      return {steps::kWeightOperand, steps::kEmbeddingProduct, layer_};
-    case Product::kWeightGradient:
-      return {steps::kEmbeddingOperand, steps::kWeightGradient, layer_};
-    case Product::kEmbeddingDerivative:
-      return {steps::kBackwardOperand, steps::kEmbeddingDerivative, layer_};
-  }
-  fail<InvalidArgument>("layer '", params_->spec().name, "': there is no such product");
-}
-
 void EmbedMatMul::take_keys() {
-  if (keys_ != nullptr) return;
-  keys_ = &session_.keys(scheme_.name());
+  if (std::exchange(has_keys_, true)) return;
   const std::size_t rows = params_->spec().batch;
-  keys_->peer->expect(plan(Product::kEmbedding, rows));
-  if (session_.party() == Party::kA) return;
-  keys_->peer->expect(plan(Product::kWeightGradient, rows));
-  keys_->peer->expect(plan(Product::kEmbeddingDerivative, rows));
+  for (RepeatedProduct* product : {&embedding_, &weight_gradient_, &embedding_derivative_}) {
+    product->take_keys();
+    if (product == &embedding_ || session_.party() == Party::kB) product->expect(rows);
+  }
 }
 
 void EmbedMatMul::begin_pass() {
   session_.settle();
   take_keys();
-  for (const auto& table : tables_) table->take_keys();
+  for (const auto& table : tables_) table->product().take_keys();
 }
 
 void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const {
@@ -130,26 +107,22 @@ void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std
 
 // Step 0 of the forward pass: shares of tables and weights travel once per change, not once per use.
 void EmbedMatMul::refresh_operands(std::size_t rows) {
-  const he::Plan& weights = plan(Product::kEmbedding, rows);
-  const bool send_weights = sent_.stale(weights, weight_->version);
-  std::uint64_t bytes = send_weights ? weights.operand_bytes() : 0;
-  for (const auto& table : tables_) bytes += table->mine() ? 0 : table->operand_bytes(rows);
+  const std::uint64_t of_weights = embedding_.operand_bytes(rows, weight_->version);
+  std::uint64_t bytes = of_weights;
+  for (const auto& table : tables_) bytes += table->mine() ? 0 : table->product().operand_bytes(rows);
   session_.exchange(
       bytes,
       [&] {
         for (const auto& table : tables_) {
-          if (!table->mine()) table->send_operand(rows);
+          if (!table->mine()) table->product().send_operand(rows);
         }
-        if (!send_weights) return;
-        sent_.send(session_, *keys_, weights, steps(Product::kEmbedding), weight_->version,
-                   stack_rows(limbs_, weight_->piece));
+        if (of_weights > 0) embedding_.send_operand(rows, weight_->version, stack_rows(limbs_, weight_->piece));
       },
       [&] {
         for (const auto& table : tables_) {
-          if (table->mine()) table->receive_operand(rows);
+          if (table->mine()) table->product().receive_operand(rows);
         }
-        if (!received_.stale(weights, weight_->version)) return;
-        received_.receive(session_, *keys_, weights, steps(Product::kEmbedding), weight_->version);
+        embedding_.receive_operand(rows, weight_->version);
       });
 }
 
@@ -157,7 +130,7 @@ void EmbedMatMul::refresh_operands(std::size_t rows) {
 ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::size_t rows) {
   ShareMatrix shares(rows, params_->inputs(), EmbedMatMulParams::kShareScale);
   std::uint64_t bytes = 0;
-  for (const auto& table : tables_) bytes += table->mine() ? table->lookup_bytes(rows) : 0;
+  for (const auto& table : tables_) bytes += table->mine() ? table->product().product_bytes(rows) : 0;
   session_.exchange(
       bytes,
       [&] {
@@ -177,16 +150,13 @@ ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::
 
 // This party's share of E W from its share of either.
 ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
-  const he::Plan& product = plan(Product::kEmbedding, embeddings.rows());
+  const std::size_t rows = embeddings.rows();
   const IntMatrix left = split_columns(limbs_, embeddings);
   ShareMatrix share;
   ShareMatrix opened;
   session_.exchange(
-      product.reply_bytes(),
-      [&] {
-        share = send_product(session_, *keys_, product, steps(Product::kEmbedding), left, received_.get(product));
-      },
-      [&] { opened = receive_product(session_, *keys_, product, steps(Product::kEmbedding)); });
+      embedding_.reply_bytes(rows), [&] { share = embedding_.send(rows, left); },
+      [&] { opened = embedding_.receive(rows); });
   share += opened;
   return std::move(share += multiply(left, stack_rows(limbs_, weight_->piece), session_.pool()));
 }
@@ -195,7 +165,7 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
   const Stopwatch::Lap lap(session_.protocol_time());
   check_categories(categories, rows);
   std::uint64_t version = weight_->version;
-  for (const auto& table : tables_) version += table->version();
+  for (const auto& table : tables_) version += table->product().version();
   session_.check_scoring(layer_, params_->spec().name, version);
   begin_pass();
   refresh_operands(rows);
@@ -204,44 +174,26 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
   return {{std::move(share), params_->output_bits()}, {categories, std::move(embeddings)}};
 }
 
-// Local step: to the gradients' scale; and what a short batch summed over fewer rows, as if it had all of them.
-ShareMatrix EmbedMatMul::finished(const ShareMatrix& raw, const Derivative& derivative) const {
-  const EmbedMatMulSpec& spec = params_->spec();
-  ShareMatrix gradient = rescale(raw, spec.gradient_scale);
-  if (derivative.real_rows == spec.batch) return gradient;
-  const double missing = static_cast<double>(spec.batch) / static_cast<double>(derivative.real_rows);
-  return multiply_public(gradient, PublicFactor(missing), spec.gradient_scale);
-}
-
 EmbedMatMul::Shares EmbedMatMul::backward_at_a(const EmbedPass& pass) {
   const std::size_t rows = pass.embeddings.rows();
-  const he::Plan& gradient = plan(Product::kWeightGradient, rows);
-  const he::Plan& derivative = plan(Product::kEmbeddingDerivative, rows);
-  send_operand(session_, *keys_, gradient, steps(Product::kWeightGradient), pass.embeddings);
-  if (sent_transposed_.stale(derivative, weight_->version)) {
-    sent_transposed_.send(session_, *keys_, derivative, steps(Product::kEmbeddingDerivative), weight_->version,
-                          transpose(weight_->piece));
+  weight_gradient_.send_operand(rows, RepeatedProduct::kOnce, pass.embeddings);
+  if (embedding_derivative_.operand_bytes(rows, weight_->version) > 0) {
+    embedding_derivative_.send_operand(rows, weight_->version, transpose(weight_->piece));
   }
   Shares shares;
-  shares.weight = receive_product(session_, *keys_, gradient, steps(Product::kWeightGradient));
-  shares.embeddings = receive_product(session_, *keys_, derivative, steps(Product::kEmbeddingDerivative));
+  shares.weight = weight_gradient_.receive(rows);
+  shares.embeddings = embedding_derivative_.receive(rows);
   return shares;
 }
 
 EmbedMatMul::Shares EmbedMatMul::backward_at_b(const EmbedPass& pass, const Derivative& derivative) {
-  require<InvalidArgument>(derivative.values.has_value(), "layer '", params_->spec().name, "': B has no derivative");
-  const IntMatrix& dz = *derivative.values;
-  const he::Plan& gradient = plan(Product::kWeightGradient, dz.rows());
-  const he::Plan& embeddings = plan(Product::kEmbeddingDerivative, dz.rows());
+  const IntMatrix& dz = *derivative.share;
   // Both operands before the first reply: A sends them one after the other without reading.
-  const auto pieces = receive_operand(session_, *keys_, gradient, steps(Product::kWeightGradient));
-  if (received_transposed_.stale(embeddings, weight_->version)) {
-    received_transposed_.receive(session_, *keys_, embeddings, steps(Product::kEmbeddingDerivative), weight_->version);
-  }
+  weight_gradient_.receive_operand(dz.rows(), RepeatedProduct::kOnce);
+  embedding_derivative_.receive_operand(dz.rows(), weight_->version);
   Shares shares;
-  shares.weight = send_product(session_, *keys_, gradient, steps(Product::kWeightGradient), dz.transpose(), *pieces);
-  shares.embeddings = send_product(session_, *keys_, embeddings, steps(Product::kEmbeddingDerivative), dz,
-                                   received_transposed_.get(embeddings));
+  shares.weight = weight_gradient_.send(dz.rows(), dz.transpose());
+  shares.embeddings = embedding_derivative_.send(dz.rows(), dz);
   // While A opens them, B adds what needs no message.
   shares.weight += multiply_transposed(dz, pass.embeddings, session_.pool());
   shares.embeddings += multiply(dz, transpose(weight_->piece), session_.pool());
@@ -260,8 +212,8 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
     EmbeddingTable& table = *tables_[t];
     parts.push_back(select_columns(derivative, table.first_column(), params_->spec().dimension));
     if (table.mine()) categories[t] = &pass.categories[own++];
-    operand_bytes += table.mine() ? 0 : table.derivative_bytes(rows);
-    reply_bytes += table.mine() ? table.gradient_bytes(rows) : 0;
+    operand_bytes += table.mine() ? 0 : table.product().derivative_bytes(rows);
+    reply_bytes += table.mine() ? table.product().gradient_bytes(rows) : 0;
   }
   // Calls one of the two for each table, in the order that both parties have.
   const auto for_tables = [&](bool mine, const std::function<void(EmbeddingTable&, std::size_t)>& f) {
@@ -271,10 +223,13 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
   };
   session_.exchange(
       operand_bytes,
-      [&] { for_tables(false, [&](EmbeddingTable& table, std::size_t t) { table.send_derivative(parts[t]); }); },
       [&] {
-        for_tables(true,
-                   [&](EmbeddingTable& table, std::size_t t) { table.receive_derivative(*categories[t], parts[t]); });
+        for_tables(false, [&](EmbeddingTable& table, std::size_t t) { table.product().send_derivative(parts[t]); });
+      },
+      [&] {
+        for_tables(true, [&](EmbeddingTable& table, std::size_t t) {
+          table.product().receive_derivative(*categories[t], &parts[t]);
+        });
       });
   session_.exchange(
       reply_bytes,
@@ -292,15 +247,15 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
 EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& derivative) {
   const Stopwatch::Lap lap(session_.protocol_time());
   session_.check_training(params_->spec().name);
-  const std::size_t rows = pass.embeddings.rows();
-  require<InvalidArgument>(derivative.rows == rows && derivative.real_rows > 0 && derivative.real_rows <= rows,
-                           "layer '", params_->spec().name, "': a derivative of ", derivative.real_rows, " of ",
-                           derivative.rows, " rows does not fit a batch of ", rows);
+  check_derivative(derivative, session_.party(), pass.embeddings.rows(), params_->spec().name);
   begin_pass();
+  const auto finished = [&](const ShareMatrix& raw) {
+    return finished_gradient(raw, derivative, params_->spec().batch, params_->spec().gradient_scale);
+  };
   const Shares raw = session_.party() == Party::kA ? backward_at_a(pass) : backward_at_b(pass, derivative);
   EmbedGradients gradients;
-  gradients.weight = finished(transpose(raw.weight), derivative);
-  table_gradients(pass, finished(raw.embeddings, derivative), gradients);
+  gradients.weight = finished(transpose(raw.weight));
+  table_gradients(pass, finished(raw.embeddings), gradients);
   return gradients;
 }
 
@@ -309,7 +264,7 @@ Settings EmbedMatMul::state_settings() const {
   settings.add("state", "Embed-MatMul").add("party", name_of(session_.party()));
   settings.add(params_->agreement());
   for (std::size_t t = 0; t < tables_.size(); ++t) {
-    tables_[t]->add_state_settings("table " + std::to_string(t), settings);
+    tables_[t]->product().add_state_settings("table " + std::to_string(t) + ".key", settings);
   }
   return settings;
 }
@@ -337,10 +292,8 @@ void EmbedMatMul::load(ByteSource& in) {
     for (const auto& table : tables_) table->load(in);
     weight_->version = weight.version;
     weight_->piece = std::move(weight.piece);
-    sent_ = {};
-    received_ = {};
-    sent_transposed_ = {};
-    received_transposed_ = {};
+    embedding_.forget();
+    embedding_derivative_.forget();
     origin_.loaded(session_, what, origin, clock());
   });
 }

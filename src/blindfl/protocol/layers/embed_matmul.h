@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -73,12 +72,6 @@ class EmbedMatMul {
   [[nodiscard]] const std::shared_ptr<Weight>& weight() const { return weight_; }
 
  private:
-  using Plans = std::map<std::size_t, std::shared_ptr<const he::Plan>>;
-  /// The three products with the whole of E or W.
-  enum class Product { kEmbedding, kWeightGradient, kEmbeddingDerivative };
-
-  [[nodiscard]] const he::Plan& plan(Product product, std::size_t rows);
-  [[nodiscard]] ProductSteps steps(Product product) const;
   void draw_weight(SeededRandom& random);
   void begin_pass();
   void take_keys();
@@ -93,7 +86,6 @@ class EmbedMatMul {
   };
   [[nodiscard]] Shares backward_at_a(const EmbedPass& pass);
   [[nodiscard]] Shares backward_at_b(const EmbedPass& pass, const Derivative& derivative);
-  [[nodiscard]] ShareMatrix finished(const ShareMatrix& raw, const Derivative& derivative) const;
   [[nodiscard]] StateOrigin::Clock clock() const;
   void table_gradients(const EmbedPass& pass, const ShareMatrix& derivative, EmbedGradients& gradients);
 
@@ -102,15 +94,14 @@ class EmbedMatMul {
   std::uint32_t layer_;
   const he::Scheme& scheme_;
   Limbs limbs_;
-  const SchemeKeys* keys_ = nullptr;
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
   std::shared_ptr<Weight> weight_;
-  std::map<Product, Plans> plans_;
-  // Of my share of W, and of the peer's: as they are, and at A, respectively from A, transposed.
-  SentOperand sent_;
-  ReceivedOperand received_;
-  SentOperand sent_transposed_;
-  ReceivedOperand received_transposed_;
+  // The three products with the whole of E or W: each party's share L with the other's R; dZ^T, and dZ, at B with L and
+  // R^T of A's.
+  RepeatedProduct embedding_;
+  RepeatedProduct weight_gradient_;
+  RepeatedProduct embedding_derivative_;
+  bool has_keys_ = false;
   StateOrigin origin_;
 };
 

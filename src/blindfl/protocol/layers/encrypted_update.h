@@ -1,12 +1,10 @@
 #pragma once
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
 
-#include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/protocol/layers/encrypted_update_params.h"
 #include "blindfl/protocol/layers/weight_update.h"
 #include "blindfl/protocol/session/output.h"
@@ -26,37 +24,28 @@
 
 namespace blindfl::protocol {
 
-/// Values that both parties hold integer shares of: the sum, and the windows' sums of momentum.
-/// Each party calls it with its own shares; the results are shares of `X_A V_A` modulo 2^128.
-[[nodiscard]] ShareMatrix combine_sums(const EncryptedUpdateParams& params, std::size_t rows, std::size_t steps,
-                                       const he::paillier::Integers& shares);
-
 /// A's half.
 class EncryptedUpdateHolder final : public WeightUpdate {
  public:
   /// `peer` must outlive this.
-  EncryptedUpdateHolder(std::shared_ptr<const EncryptedUpdateParams> params,
-                        const he::paillier::PaillierMultiplier& peer);
+  EncryptedUpdateHolder(std::shared_ptr<const EncryptedUpdateParams> params, const he::UpdateHolder& peer);
 
   /// Of `send_product`'s message.
   [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const { return params_->reply_bytes(rows); }
   /// Returns this party's share of `x V_A`. Cost: one message of `reply_bytes`. Reveals: nothing; B opens masked
   /// values.
   [[nodiscard]] ShareMatrix send_product(Session& session, std::uint32_t layer, const IntMatrix& x);
-  /// Keeps what B sent for the next step. Throws ProtocolError if it is not encrypted derivatives.
-  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x);
-  /// The same where both parties hold a share of the derivative: `own` is this party's.
-  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix& own);
+  /// Keeps what B sent for the next step. Where both parties hold a share of the derivative, `own` is this party's.
+  /// Throws ProtocolError if it is not encrypted derivatives.
+  void receive_derivative(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own = nullptr);
 
   [[nodiscard]] const SgdPlan& plan() const override { return params_->plan(); }
   void step() override;
   void discard() override;
 
   /// The sum so far, encrypted under B's key, for a checkpoint or a test that has that key.
-  [[nodiscard]] const he::paillier::CryptoTensor& sum() const { return sum_; }
-  [[nodiscard]] const he::paillier::CryptoTensor& window(bool previous) const {
-    return previous ? previous_ : current_;
-  }
+  [[nodiscard]] const he::EncryptedMatrix& sum() const { return *sum_; }
+  [[nodiscard]] const he::EncryptedMatrix& window(bool previous) const { return previous ? *previous_ : *current_; }
   [[nodiscard]] std::size_t steps() const { return steps_; }
 
   /// Writes all that a later session needs to resume, under the same keys.
@@ -65,24 +54,23 @@ class EncryptedUpdateHolder final : public WeightUpdate {
   /// of another shape, plan or key.
   void load(ByteSource& in, ThreadPool& pool);
   /// Of the key that the weights are encrypted under.
-  [[nodiscard]] const std::string& key_id() const { return peer_.key()->id(); }
+  [[nodiscard]] const std::string& key_id() const { return peer_.key_id(); }
 
  private:
+  using Matrix = std::unique_ptr<he::EncryptedMatrix>;
   struct Pending {
     IntMatrix x;
-    he::paillier::CryptoTensor derivative;
-    std::optional<he::paillier::CryptoTensor> history;
+    Matrix derivative;
+    Matrix history;  ///< null without momentum
   };
 
-  [[nodiscard]] MaskedProduct masked_product(const Session& session, std::uint32_t layer,
-                                             const he::paillier::ReplyLayout& layout) const;
-  void receive(Session& session, std::uint32_t layer, const IntMatrix& x, const ShareMatrix* own);
+  [[nodiscard]] MaskedProduct masked_product(const Session& session, std::uint32_t layer, std::size_t rows) const;
 
   std::shared_ptr<const EncryptedUpdateParams> params_;
-  const he::paillier::PaillierMultiplier& peer_;
-  he::paillier::CryptoTensor sum_;
-  he::paillier::CryptoTensor current_;   ///< the window of momentum that runs
-  he::paillier::CryptoTensor previous_;  ///< the one before
+  const he::UpdateHolder& peer_;
+  Matrix sum_;
+  Matrix current_;   ///< the window of momentum that runs
+  Matrix previous_;  ///< the one before
   std::vector<Pending> pending_;
   std::size_t steps_ = 0;
   std::size_t passes_ = 0;
@@ -93,7 +81,7 @@ class EncryptedUpdateHolder final : public WeightUpdate {
 class EncryptedUpdateOwner final : public WeightUpdate {
  public:
   /// `key` must outlive this.
-  EncryptedUpdateOwner(std::shared_ptr<const EncryptedUpdateParams> params, const he::paillier::SecretKey& key)
+  EncryptedUpdateOwner(std::shared_ptr<const EncryptedUpdateParams> params, const he::UpdateOwner& key)
       : params_(std::move(params)), key_(key) {}
 
   /// Returns this party's share of `x V_A`, where x are A's features. Throws ProtocolError if it is not a reply.
@@ -114,15 +102,15 @@ class EncryptedUpdateOwner final : public WeightUpdate {
   /// As the holder's.
   void load(ByteSource& in);
   /// Of this party's key.
-  [[nodiscard]] const std::string& key_id() const { return key_.public_key().id(); }
+  [[nodiscard]] const std::string& key_id() const { return key_.key_id(); }
 
  private:
-  /// Value of the derivative times a factor, at a scale.
-  using Scaled = std::function<he::paillier::BigInt(std::size_t row, std::size_t col, double factor, int scale)>;
-  void send(Session& session, std::uint32_t layer, std::size_t rows, double mean, const Scaled& scaled);
+  /// `values` times `mean` and what the step makes of it.
+  template <class Values>
+  void send(Session& session, std::uint32_t layer, const Values& values, double mean);
 
   std::shared_ptr<const EncryptedUpdateParams> params_;
-  const he::paillier::SecretKey& key_;
+  const he::UpdateOwner& key_;
   std::size_t steps_ = 0;
   std::size_t passes_ = 0;
   std::size_t pending_ = 0;

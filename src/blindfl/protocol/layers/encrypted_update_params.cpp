@@ -46,8 +46,9 @@ EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer) {
           .run = spec.run};
 }
 
-EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec, const he::paillier::Params& params)
-    : spec_(spec), params_(params), plan_(checked_plan(spec)), sums_(plan_) {
+EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec,
+                                             std::shared_ptr<const he::Updates> updates)
+    : spec_(spec), updates_(std::move(updates)), plan_(checked_plan(spec)), sums_(plan_) {
   const auto batch = static_cast<double>(spec.batch);
   // A learning rate of 0 throughout moves nothing: any scale will do.
   const double coefficient = std::max(sums_.largest_coefficient(), 0x1p-40);
@@ -71,13 +72,12 @@ EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec, co
   hiding_ = he::kHidingOfRun + bit_length(run_values(spec.run, passes, opened, spec.products));
   // A share of a derivative is longer than the derivative, and as long as it has not met the other, it needs the room.
   const int share = spec.share_bits == 0 ? 0 : spec.share_bits + lifted_share_bits() + 2;
-  const int width = std::max(he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_), share);
-  require<InvalidArgument>(width <= params.plaintext_bits(), "layer '", spec.name, "': sums of ", most_passes(),
-                           " passes take ", width, " bits with their mask, and a Paillier plaintext has ",
-                           params.plaintext_bits(),
+  width_ = std::max(updates_->masked_width(result_bits_, hiding_), share);
+  require<InvalidArgument>(width_ <= updates_->most_width(), "layer '", spec.name, "': sums of ", most_passes(),
+                           " passes take ", width_, " bits with their mask, and a plaintext has ",
+                           updates_->most_width(),
                            ". Declare fewer steps, or lower the range of features or derivative");
-  hiding_ += width - he::paillier::ReplyLayout::slot_bits(result_bits_, hiding_);
-  slots_ = he::paillier::Slots(params.plaintext_bits(), width);
+  hiding_ += width_ - updates_->masked_width(result_bits_, hiding_);
 }
 
 double EncryptedUpdateParams::exposure_of_reply() const {
@@ -93,38 +93,43 @@ int EncryptedUpdateParams::lifted_share_bits() const {
   return std::max(0, ceil_log2(std::max(sum, history)));
 }
 
-he::paillier::CryptoShape EncryptedUpdateParams::derivative(std::size_t rows, bool history) const {
-  return {rows, spec_.out, slots_, history ? history_scale_ : derivative_scale_, derivative_bits_};
+he::EncryptedShape EncryptedUpdateParams::derivative(std::size_t rows, bool history) const {
+  return {rows, spec_.out, width_, history ? history_scale_ : derivative_scale_, derivative_bits_};
 }
 
-he::paillier::CryptoShape EncryptedUpdateParams::weights(bool history) const {
+he::EncryptedShape EncryptedUpdateParams::weights(bool history) const {
   // Without momentum there are no windows, and no memory for an index of their rows.
   const std::size_t rows = history && !sums_.has_momentum() ? 0 : spec_.in;
-  return {rows, spec_.out, slots_, (history ? history_scale_ : derivative_scale_) + spec_.features.scale(),
+  return {rows, spec_.out, width_, (history ? history_scale_ : derivative_scale_) + spec_.features.scale(),
           weight_bits_};
 }
 
-he::paillier::ReplyLayout EncryptedUpdateParams::reply(std::size_t rows) const {
-  return {params_, rows * parts(), spec_.out, result_bits_, hiding_};
+he::UpdateReply EncryptedUpdateParams::reply(std::size_t rows) const {
+  return {rows, spec_.out, parts(), result_bits_, hiding_};
+}
+
+// The sum, less what is left of the windows of momentum, which stand at another scale.
+he::PublicSum EncryptedUpdateParams::product(std::size_t steps) const {
+  he::PublicSum sum{{1.0}, derivative_scale_ + 2 * spec_.features.scale() - product_scale(), product_scale()};
+  if (!sums_.has_momentum()) return sum;
+  const std::size_t window = sums_.window_of(steps);
+  const auto left_of = [&](std::size_t w) {
+    return -std::ldexp(sums_.fading(steps, w), derivative_scale_ - history_scale_);
+  };
+  sum.factors.push_back(left_of(window));
+  sum.factors.push_back(window > 0 ? left_of(window - 1) : 0.0);
+  return sum;
 }
 
 Bytes EncryptedUpdateParams::digest(const std::string& key_id) const {
   Settings settings = plan_.options().settings();
-  settings.add("in", spec_.in)
-      .add("out", spec_.out)
-      .add("batch", spec_.batch)
-      .add("slot", slots_.width())
-      .add("key", key_id);
+  settings.add("in", spec_.in).add("out", spec_.out).add("batch", spec_.batch).add("slot", width_).add("key", key_id);
   settings.add("derivative_scale", derivative_scale_).add("feature_scale", spec_.features.scale());
   return settings.digest();
 }
 
 std::uint64_t EncryptedUpdateParams::derivative_bytes(std::size_t rows) const {
-  return static_cast<std::uint64_t>(copies() * rows * derivative(rows, false).groups()) * params_.ciphertext_bytes();
-}
-
-std::uint64_t EncryptedUpdateParams::reply_bytes(std::size_t rows) const {
-  return static_cast<std::uint64_t>(reply(rows).ciphertexts()) * params_.ciphertext_bytes();
+  return copies() * updates_->matrix_bytes(derivative(rows, false));
 }
 
 }  // namespace blindfl::protocol

@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 
-#include "blindfl/he/paillier/masked_reply.h"
+#include "blindfl/he/updates.h"
 #include "blindfl/net/step.h"
 #include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/protocol/layers/momentum_sums.h"
@@ -41,9 +42,9 @@ class EncryptedUpdateParams {
  public:
   /// Throws InvalidArgument, with the layer in the message, if the number of steps is not declared, if the plan has
   /// weight decay, or if a sum over all steps does not fit in a plaintext with its mask.
-  EncryptedUpdateParams(const EncryptedUpdateSpec& spec, const he::paillier::Params& params);
-  EncryptedUpdateParams(const MatMulParams& layer, const he::paillier::Params& params)
-      : EncryptedUpdateParams(encrypted_update_of(layer), params) {}
+  EncryptedUpdateParams(const EncryptedUpdateSpec& spec, std::shared_ptr<const he::Updates> updates);
+  EncryptedUpdateParams(const MatMulParams& layer, std::shared_ptr<const he::Updates> updates)
+      : EncryptedUpdateParams(encrypted_update_of(layer), std::move(updates)) {}
 
   [[nodiscard]] const EncryptedUpdateSpec& spec() const { return spec_; }
 
@@ -53,8 +54,6 @@ class EncryptedUpdateParams {
   [[nodiscard]] std::size_t out() const { return spec_.out; }
   [[nodiscard]] std::size_t most_terms() const { return spec_.most_terms; }
   [[nodiscard]] int product_scale() const { return spec_.product_scale; }
-  /// Bits that the sum's part of a result is shifted down by, to `product_scale`; below 0: up.
-  [[nodiscard]] int excess_scale() const { return derivative_scale_ + 2 * spec_.features.scale() - product_scale(); }
 
   /// Scales of what B encrypts of a derivative: for the sum, and for a window's sum.
   [[nodiscard]] int derivative_scale() const { return derivative_scale_; }
@@ -64,9 +63,12 @@ class EncryptedUpdateParams {
   /// Encrypted copies of a derivative: one, with momentum two.
   [[nodiscard]] std::size_t copies() const { return sums_.has_momentum() ? 2 : 1; }
 
-  [[nodiscard]] he::paillier::CryptoShape derivative(std::size_t rows, bool history) const;
-  [[nodiscard]] he::paillier::CryptoShape weights(bool history) const;
-  [[nodiscard]] he::paillier::ReplyLayout reply(std::size_t rows) const;
+  [[nodiscard]] const he::Updates& updates() const { return *updates_; }
+  [[nodiscard]] he::EncryptedShape derivative(std::size_t rows, bool history) const;
+  [[nodiscard]] he::EncryptedShape weights(bool history) const;
+  [[nodiscard]] he::UpdateReply reply(std::size_t rows) const;
+  /// What a forward pass after `steps` steps makes of the products that it opens: `X V`.
+  [[nodiscard]] he::PublicSum product(std::size_t steps) const;
 
   /// Of everything that saved state depends on.
   [[nodiscard]] Bytes digest(const std::string& key_id) const;
@@ -78,13 +80,13 @@ class EncryptedUpdateParams {
   [[nodiscard]] std::size_t most_passes() const { return plan_.options().steps * plan_.options().passes_per_step; }
 
   [[nodiscard]] std::uint64_t derivative_bytes(std::size_t rows) const;
-  [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const;
+  [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows) const { return updates_->reply_bytes(reply(rows)); }
 
  private:
   [[nodiscard]] int lifted_share_bits() const;
 
   EncryptedUpdateSpec spec_;
-  he::paillier::Params params_;
+  std::shared_ptr<const he::Updates> updates_;
   SgdPlan plan_;
   MomentumSums sums_;
   int derivative_scale_;
@@ -93,7 +95,7 @@ class EncryptedUpdateParams {
   int weight_bits_;
   int result_bits_;
   int hiding_;
-  he::paillier::Slots slots_;
+  int width_;  ///< of every value's room
 };
 
 }  // namespace blindfl::protocol

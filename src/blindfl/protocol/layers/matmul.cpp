@@ -11,13 +11,6 @@ namespace blindfl::protocol {
 
 namespace {
 
-const he::Plan& cached_plan(std::map<std::pair<Party, std::size_t>, std::shared_ptr<const he::Plan>>& plans,
-                            Party party, std::size_t rows, const auto& make) {
-  auto& plan = plans[{party, rows}];
-  if (!plan) plan = make();
-  return *plan;
-}
-
 // Both parties then compare the names of the schemes in use, whoever left the choice to the session.
 MatMulSpec with_scheme_names(const Session& session, MatMulSpec spec) {
   for (std::string* name : {&spec.scheme_a, &spec.scheme_b}) *name = session.scheme(*name).name();
@@ -37,68 +30,47 @@ ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece, const
 
 MatMul::MatMul(Session& session, const MatMulSpec& spec)
     : session_(session), params_(with_scheme_names(session, spec)), layer_(session.new_layer()) {
-  // Made now, so that what the scheme cannot do is refused before anything is sent.
-  for (const Party party : {Party::kA, Party::kB}) {
-    if (exchanged(party)) (void)forward_plan(party, spec.batch);
-  }
-  if (exchanged(Party::kA)) (void)backward_plan(Party::kA, spec.batch);
-  std::shared_ptr<const EncryptedUpdateParams> encrypted;
-  if (params_.encrypted()) {
-    const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&session_.scheme(params_.scheme(Party::kA)));
-    require<ConfigError>(paillier != nullptr, "layer '", spec.name,
-                         "': updates under encryption need the scheme "
-                         "'paillier' for A's features, not '",
-                         params_.scheme(Party::kA), "'");
-    encrypted = std::make_shared<const EncryptedUpdateParams>(params_, paillier->params());
-  }
-  // The default scheme's keys are there already; those of others come with the first pass.
-  for (const Party party : {Party::kA, Party::kB}) {
-    if (&session_.scheme(params_.scheme(party)) == &session_.scheme()) take_keys(party);
-  }
-
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, random);
   weight_b_ = draw_weight(Party::kB, random);
+  product_a_ = make_product(Party::kA);
+  product_b_ = make_product(Party::kB);
   session.agree("layer '" + spec.name + "'", params_.agreement());
-  if (encrypted) make_encrypted(std::move(encrypted));
-}
-
-// Here and not with the first pass: an optimizer wants to know how the weights learn.
-void MatMul::make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params) {
-  take_keys(Party::kA);
-  if (session_.party() == Party::kA) {
-    const auto& peer = dynamic_cast<const he::paillier::PaillierMultiplier&>(*keys(Party::kA)->peer);
-    holder_ = std::make_shared<EncryptedUpdateHolder>(std::move(params), peer);
-    weight_a_->update = holder_;
-    return;
+  // The default scheme's keys are there already; those of others come with the first pass. But an optimizer wants to
+  // know how the weights learn.
+  for (const Party party : {Party::kA, Party::kB}) {
+    const bool is_default = &session_.scheme(params_.scheme(party)) == &session_.scheme();
+    if (product(party) && (is_default || (party == Party::kA && params_.encrypted()))) product(party)->take_keys();
   }
-  const auto& mine = dynamic_cast<const he::paillier::PaillierKeyOwner&>(*keys(Party::kA)->owner);
-  owner_ = std::make_shared<EncryptedUpdateOwner>(params, mine.secret_key());
-  weight_a_->update = owner_;
-  if (params_.in(Party::kB) == 0) return;
-  rows_ = std::make_shared<RowUpdate>(*weight_b_, params->plan());
+  if (!owner() || params_.in(Party::kB) == 0) return;
+  rows_ = std::make_shared<RowUpdate>(*weight_b_, owner()->plan());
   weight_b_->update = rows_;
 }
 
-// What this party will multiply again and again can be prepared from here on.
-void MatMul::take_keys(Party party) {
-  if (params_.in(party) == 0 || keys(party) != nullptr) return;
-  keys(party) = &session_.keys(params_.scheme(party));
-  if (party != session_.party() || !exchanged(party)) return;
-  keys(party)->peer->expect(forward_plan(party, params_.spec().batch));
-  if (party == Party::kA) keys(party)->peer->expect(backward_plan(party, params_.spec().batch));
+std::unique_ptr<WeightProduct> MatMul::make_product(Party features_of) {
+  if (params_.in(features_of) == 0) return nullptr;
+  const bool of_a = features_of == Party::kA;
+  WeightProductSpec spec{
+      .layer_name = params_.spec().name,
+      .of = of_a ? "A's features" : "B's features",
+      .scheme = session_.scheme(params_.scheme(features_of)),
+      .batch = params_.spec().batch,
+      .layer = layer_,
+      .forward = [params = params_, features_of](std::size_t rows) { return params.forward(features_of, rows); },
+      .backward = nullptr};
+  // Under an open top B has all of dZ, so that what its features learn from it takes no product.
+  if (of_a) spec.backward = [params = params_](std::size_t rows) { return params.backward(Party::kA, rows); };
+  if (of_a && params_.encrypted()) spec.update = encrypted_update_of(params_);
+  return WeightProduct::make(session_, of_a ? weight_a_ : weight_b_, spec);
 }
 
 // A scheme's keys are exchanged at its first use. Not earlier: parties whose layers differ in it must learn that, and
 // not wait for a key that never comes.
 void MatMul::begin_pass() {
   session_.settle();
-  for (const Party party : {Party::kA, Party::kB}) take_keys(party);
-}
-
-std::uint64_t MatMul::version() const {
-  const std::uint64_t steps = holder_ ? holder_->steps() : owner_ ? owner_->steps() : 0;
-  return weight_a_->version + weight_b_->version + steps;
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (product(party)) product(party)->take_keys();
+  }
 }
 
 std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& random) const {
@@ -123,16 +95,6 @@ std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& ran
   return weight;
 }
 
-const he::Plan& MatMul::forward_plan(Party party, std::size_t rows) {
-  return cached_plan(forward_plans_, party, rows,
-                     [&] { return session_.scheme(params_.scheme(party)).plan(params_.forward(party, rows)); });
-}
-
-const he::Plan& MatMul::backward_plan(Party party, std::size_t rows) {
-  return cached_plan(backward_plans_, party, rows,
-                     [&] { return session_.scheme(params_.scheme(party)).plan(params_.backward(party, rows)); });
-}
-
 void MatMul::check_features(const IntMatrix& x) const {
   const Party me = session_.party();
   require<InvalidArgument>(x.cols() == params_.in(me), "layer '", params_.spec().name, "' takes ", params_.in(me),
@@ -151,135 +113,78 @@ void MatMul::check_features(const IntMatrix& x) const {
   }
 }
 
-// Step 0 of the forward pass: `[[V]]` travels once per change, not once per use. Both parties see the same versions.
-void MatMul::refresh_operands(std::size_t rows) {
-  const Party me = session_.party();
-  const Party peer = peer_of(me);
-  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
-
-  std::uint64_t bytes = 0;
-  std::function<void()> send = [] {};
-  if (exchanged(peer) && sent_.stale(forward_plan(peer, rows), weight(peer).version)) {
-    const he::Plan& plan = forward_plan(peer, rows);
-    bytes = plan.operand_bytes();
-    send = [&plan, steps, peer, this] {
-      sent_.send(session_, *keys(peer), plan, steps, weight(peer).version, weight(peer).piece);
-    };
-  }
-  std::function<void()> receive = [] {};
-  if (exchanged(me) && received_.stale(forward_plan(me, rows), weight(me).version)) {
-    const he::Plan& plan = forward_plan(me, rows);
-    receive = [&plan, steps, me, this] { received_.receive(session_, *keys(me), plan, steps, weight(me).version); };
-  }
-  session_.exchange(bytes, send, receive);
-}
-
-std::optional<ShareMatrix> MatMul::send_half(const IntMatrix& x) {
-  const Party me = session_.party();
-  if (params_.in(me) == 0) return std::nullopt;
-  if (!exchanged(me)) return holder_->send_product(session_, layer_, x);
-  const he::Plan& plan = forward_plan(me, x.rows());
-  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
-  return send_product(session_, *keys(me), plan, steps, x, received_.get(plan));
-}
-
-std::optional<ShareMatrix> MatMul::receive_half(std::size_t rows) {
-  const Party peer = peer_of(session_.party());
-  if (params_.in(peer) == 0) return std::nullopt;
-  if (!exchanged(peer)) return owner_->receive_product(session_, layer_, rows);
-  const ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, layer_};
-  return receive_product(session_, *keys(peer), forward_plan(peer, rows), steps);
-}
-
-std::uint64_t MatMul::reply_bytes(std::size_t rows) {
-  const Party me = session_.party();
-  if (params_.in(me) == 0) return 0;
-  return exchanged(me) ? forward_plan(me, rows).reply_bytes() : holder_->reply_bytes(rows);
-}
-
 OutputShare MatMul::forward(const IntMatrix& x) {
   const Stopwatch::Lap lap(session_.protocol_time());
+  const std::size_t rows = x.rows();
   check_features(x);
-  session_.check_scoring(layer_, params_.spec().name, version());
+  const std::uint64_t steps = product_a_ ? product_a_->steps() : 0;
+  session_.check_scoring(layer_, params_.spec().name, weight_a_->version + weight_b_->version + steps);
   begin_pass();
   if (rows_) rows_->refresh(x);
-  refresh_operands(x.rows());
+
+  WeightProduct* mine = product(session_.party());
+  WeightProduct* peers = product(peer_of(session_.party()));
+  const auto send_operand = [&] {
+    if (peers) peers->send_operand(rows);
+  };
+  const auto receive_operand = [&] {
+    if (mine) mine->receive_operand(rows);
+  };
+  session_.exchange(peers ? peers->operand_bytes(rows) : 0, send_operand, receive_operand);
 
   std::optional<ShareMatrix> multiplied;
   std::optional<ShareMatrix> opened;
-  session_.exchange(
-      reply_bytes(x.rows()), [&] { multiplied = send_half(x); }, [&] { opened = receive_half(x.rows()); });
+  const auto send = [&] {
+    if (mine) multiplied = mine->send(x);
+  };
+  const auto receive = [&] {
+    if (peers) opened = peers->receive(rows);
+  };
+  session_.exchange(mine ? mine->product_bytes(rows) : 0, send, receive);
   return {output_share(x, weight(session_.party()).piece, multiplied, opened, params_.product_scale(), session_.pool()),
           params_.output_bits()};
 }
 
-// Local step: to the gradients' scale; and what a short batch summed over fewer rows, as if it had all of them.
-ShareMatrix MatMul::finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const {
-  const MatMulSpec& spec = params_.spec();
-  ShareMatrix gradient = rescale(raw, spec.gradient_scale);
-  if (derivative.real_rows == spec.batch) return gradient;
-  const double missing = static_cast<double>(spec.batch) / static_cast<double>(derivative.real_rows);
-  return multiply_public(gradient, PublicFactor(missing), spec.gradient_scale);
-}
-
 MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivative) {
   const Stopwatch::Lap lap(session_.protocol_time());
-  session_.check_training(params_.spec().name);
+  const MatMulSpec& spec = params_.spec();
+  session_.check_training(spec.name);
   check_features(x);
-  require<InvalidArgument>(derivative.rows == x.rows() && derivative.real_rows > 0 && derivative.real_rows <= x.rows(),
-                           "layer '", params_.spec().name, "': a derivative of ", derivative.real_rows, " of ",
-                           derivative.rows, " rows does not fit a batch of ", x.rows());
+  check_derivative(derivative, session_.party(), x.rows(), spec.name);
   begin_pass();
-  if (params_.encrypted()) return backward_encrypted(x, derivative);
-  const ProductSteps steps{steps::kDerivativeOperand, steps::kGradientProduct, layer_};
-  const bool a_learns = params_.in(Party::kA) > 0;
+  const auto finished = [&](const std::optional<ShareMatrix>& raw) -> std::optional<ShareMatrix> {
+    if (!raw) return std::nullopt;
+    return finished_gradient(*raw, derivative, spec.batch, spec.gradient_scale);
+  };
   MatMulGradients gradients;
-
   if (session_.party() == Party::kA) {
-    if (!a_learns) return gradients;
-    const he::Plan& plan = backward_plan(Party::kA, x.rows());
-    gradients.weight_a =
-        finished_gradient(product_multiplier(session_, *keys(Party::kA), plan, steps, x.transpose()), derivative);
+    if (!product_a_) return gradients;
+    product_a_->receive_derivative(x, nullptr);
+    gradients.weight_a = finished(product_a_->send_gradient(x, nullptr));
     return gradients;
   }
-
-  require<InvalidArgument>(derivative.values.has_value(), "layer '", params_.spec().name, "': B has no derivative");
-  const ShareMatrix dz = to_ring(*derivative.values);
-  if (a_learns) send_operand(session_, *keys(Party::kA), backward_plan(Party::kA, x.rows()), steps, dz);
+  if (product_a_) product_a_->send_derivative(derivative);
   // While A multiplies, B works on its own half.
-  if (x.cols() > 0) gradients.weight_b = finished_gradient(multiply_transposed(x, dz, session_.pool()), derivative);
-  if (a_learns) {
-    gradients.weight_a = finished_gradient(
-        receive_product(session_, *keys(Party::kA), backward_plan(Party::kA, x.rows()), steps), derivative);
+  if (rows_) {
+    rows_->add_gradient(x, derivative);
+  } else if (x.cols() > 0) {
+    gradients.weight_b = finished(multiply_transposed(x, to_ring(*derivative.share), session_.pool()));
   }
+  if (product_a_) gradients.weight_a = finished(product_a_->receive_gradient(x.rows()));
   return gradients;
-}
-
-// Gradients stay with the updates, which apply them at the optimizer's word.
-MatMulGradients MatMul::backward_encrypted(const IntMatrix& x, const Derivative& derivative) {
-  if (session_.party() == Party::kA) {
-    holder_->receive_derivative(session_, layer_, x);
-    return {};
-  }
-  require<InvalidArgument>(derivative.values.has_value(), "layer '", params_.spec().name, "': B has no derivative");
-  owner_->send_derivative(session_, layer_, derivative);
-  if (rows_) rows_->add_gradient(x, derivative);
-  return {};
 }
 
 Settings MatMul::state_settings() const {
   Settings settings;
   settings.add("state", "MatMul").add("party", name_of(session_.party())).add(params_.settings());
-  if (holder_) settings.add("key", holder_->key_id());
-  if (owner_) settings.add("key", owner_->key_id());
+  if (product_a_) product_a_->add_state_settings("key", settings);
   return settings;
 }
 
 // What both parties can count alike.
 StateOrigin::Clock MatMul::clock() const {
   StateOrigin::Clock clock{weight_a_->version, weight_b_->version};
-  if (holder_) clock.push_back(holder_->steps());
-  if (owner_) clock.push_back(owner_->steps());
+  if (params_.encrypted()) clock.push_back(product_a_->steps());
   return clock;
 }
 
@@ -293,15 +198,15 @@ void MatMul::save(ByteSink& out) const {
   } else {
     write_weight(out, *weight_b_);
   }
-  if (holder_) holder_->save(out, session_.pool());
-  if (owner_) owner_->save(out);
+  if (product_a_) product_a_->save(out);
 }
 
 // With updates under encryption V_B never changes, and its product was planned for what is drawn.
-void MatMul::check_drawn(const ShareMatrix& piece) {
+void MatMul::check_drawn(const ShareMatrix& piece) const {
   if (!params_.encrypted() || session_.party() != Party::kA || params_.in(Party::kB) == 0) return;
   try {
-    he::check_right(forward_plan(Party::kB, params_.spec().batch), piece);
+    const he::Scheme& scheme = session_.scheme(params_.scheme(Party::kB));
+    he::check_right(*scheme.plan(params_.forward(Party::kB, params_.spec().batch)), piece);
   } catch (const InvalidArgument&) {
     fail<DataError>("the saved state of layer '", params_.spec().name, "' is damaged: a share has too many bits");
   }
@@ -321,14 +226,13 @@ void MatMul::load(ByteSource& in) {
       b = read_weight(in, *weight_b_);
       check_drawn(b.piece);
     }
-    if (holder_) holder_->load(in, session_.pool());
-    if (owner_) owner_->load(in);
+    for (const Party party : {Party::kA, Party::kB}) {
+      if (product(party)) product(party)->load(in);
+    }
     weight_a_->version = a.version;
     weight_a_->piece = std::move(a.piece);
     weight_b_->version = b.version;
     if (!rows_) weight_b_->piece = std::move(b.piece);
-    sent_ = {};
-    received_ = {};
     origin_.loaded(session_, what, origin, clock());
   });
 }

@@ -1,19 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
-#include "blindfl/protocol/layers/encrypted_update.h"
 #include "blindfl/protocol/layers/layer_state.h"
 #include "blindfl/protocol/layers/matmul_params.h"
-#include "blindfl/protocol/layers/operand_versions.h"
 #include "blindfl/protocol/layers/row_update.h"
-#include "blindfl/protocol/layers/weight.h"
-#include "blindfl/protocol/session/output.h"
-#include "blindfl/protocol/session/product.h"
+#include "blindfl/protocol/layers/weight_product.h"
 
 // MatMul, the paper's Figure 5: Z = X_A W_A + X_B W_B with W_A = U_A + V_A (A holds U_A, B holds V_A) and
 // W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`), or A updates
@@ -53,8 +48,8 @@ class MatMul {
 
   /// With updates under encryption: what holds or opens A's encrypted weights, and what updates B's own rows. Null
   /// elsewhere.
-  [[nodiscard]] EncryptedUpdateHolder* holder() { return holder_.get(); }
-  [[nodiscard]] EncryptedUpdateOwner* owner() { return owner_.get(); }
+  [[nodiscard]] EncryptedUpdateHolder* holder() { return product_a_ ? product_a_->holder() : nullptr; }
+  [[nodiscard]] EncryptedUpdateOwner* owner() { return product_a_ ? product_a_->owner() : nullptr; }
   [[nodiscard]] RowUpdate* row_update() { return rows_.get(); }
 
   /// What saved state must fit: settings, party, and the key that weights are encrypted under.
@@ -75,48 +70,25 @@ class MatMul {
   }
 
  private:
-  using PlanPointer = std::shared_ptr<const he::Plan>;
-
-  /// Keys for the products with one party's features: null until `take_keys`.
-  [[nodiscard]] const SchemeKeys*& keys(Party party) { return party == Party::kA ? keys_a_ : keys_b_; }
-  void take_keys(Party party);
-  void begin_pass();
-  /// Counts all changes of the shares that masks of a forward pass hide.
-  [[nodiscard]] std::uint64_t version() const;
-  [[nodiscard]] const he::Plan& forward_plan(Party party, std::size_t rows);
-  [[nodiscard]] const he::Plan& backward_plan(Party party, std::size_t rows);
-  void refresh_operands(std::size_t rows);
-  void check_features(const IntMatrix& x) const;
-  /// This party's part of the product with its own features, and with the peer's. Nothing where there are none.
-  [[nodiscard]] std::optional<ShareMatrix> send_half(const IntMatrix& x);
-  [[nodiscard]] std::optional<ShareMatrix> receive_half(std::size_t rows);
-  [[nodiscard]] std::uint64_t reply_bytes(std::size_t rows);
-  void make_encrypted(std::shared_ptr<const EncryptedUpdateParams> params);
-  [[nodiscard]] MatMulGradients backward_encrypted(const IntMatrix& x, const Derivative& derivative);
-  /// Whether the product with a party's features is one with an operand that the peer sends.
-  [[nodiscard]] bool exchanged(Party party) const {
-    return params_.in(party) > 0 && !(party == Party::kA && params_.encrypted());
+  /// Of a party's features: null if it has none.
+  [[nodiscard]] WeightProduct* product(Party features_of) const {
+    return (features_of == Party::kA ? product_a_ : product_b_).get();
   }
+  [[nodiscard]] std::unique_ptr<WeightProduct> make_product(Party features_of);
+  void begin_pass();
+  void check_features(const IntMatrix& x) const;
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, SeededRandom& random) const;
-  [[nodiscard]] ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative) const;
   [[nodiscard]] StateOrigin::Clock clock() const;
-  void check_drawn(const ShareMatrix& piece);
+  void check_drawn(const ShareMatrix& piece) const;
 
   Session& session_;
   MatMulParams params_;
   std::uint32_t layer_;
-  const SchemeKeys* keys_a_ = nullptr;
-  const SchemeKeys* keys_b_ = nullptr;
   std::shared_ptr<Weight> weight_a_;
   std::shared_ptr<Weight> weight_b_;
-  std::map<std::pair<Party, std::size_t>, PlanPointer> forward_plans_;
-  std::map<std::pair<Party, std::size_t>, PlanPointer> backward_plans_;
-  ReceivedOperand received_;  ///< the peer's share of my weights
-  SentOperand sent_;          ///< my share of its weights
-  // With updates under encryption: at A, at B, at B.
-  std::shared_ptr<EncryptedUpdateHolder> holder_;
-  std::shared_ptr<EncryptedUpdateOwner> owner_;
-  std::shared_ptr<RowUpdate> rows_;
+  std::unique_ptr<WeightProduct> product_a_;
+  std::unique_ptr<WeightProduct> product_b_;
+  std::shared_ptr<RowUpdate> rows_;  ///< with updates under encryption, at B
   StateOrigin origin_;
 };
 

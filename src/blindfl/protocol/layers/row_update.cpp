@@ -57,7 +57,7 @@ void RowUpdate::refresh_all() {
 }
 
 void RowUpdate::add_gradient(const IntMatrix& x, const Derivative& derivative) {
-  const IntMatrix& dz = *derivative.values;
+  const IntMatrix& dz = *derivative.share;
   const double mean = std::ldexp(1.0 / static_cast<double>(derivative.real_rows), -dz.scale() - x.scale());
   std::vector<double> values;
   values.reserve(dz.rows() * dz.cols());

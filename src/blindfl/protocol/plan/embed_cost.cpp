@@ -1,9 +1,9 @@
 #include "blindfl/protocol/plan/embed_cost.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/paillier/paillier_scheme.h"
 
 namespace blindfl::protocol {
 
@@ -34,12 +34,8 @@ LayerCost exchanged_field(const EmbedMatMulParams& params, Party party, const Em
 /// The party with the field holds [[T]], looks up in it, and adds X^T [[dE]] to it.
 LayerCost encrypted_field(const EmbedMatMulParams& params, Party party, const EmbedField& field,
                           const he::Scheme& scheme) {
-  const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&scheme);
-  require<InvalidArgument>(paillier != nullptr, "layer '", params.spec().name,
-                           "': updates under encryption need the scheme 'paillier' for the field's table, not '",
-                           scheme.name(), "'");
-  const EncryptedUpdateParams update(params.encrypted_update(field), paillier->params());
-  return cost_of_updates(update, paillier->params(), party);
+  auto updates = he::updates_of<InvalidArgument>(scheme, params.spec().name, "the field's table");
+  return cost_of_updates({params.encrypted_update(field), std::move(updates)}, party);
 }
 
 }  // namespace

@@ -1,7 +1,8 @@
 #include "blindfl/protocol/plan/layer_cost.h"
 
+#include <utility>
+
 #include "blindfl/base/error.h"
-#include "blindfl/he/paillier/paillier_scheme.h"
 
 namespace blindfl::protocol {
 
@@ -27,11 +28,8 @@ LayerCost exchanged_a(const MatMulParams& params, const he::Scheme& scheme) {
 
 /// A holds [[V_A]]_B and adds X_A^T [[dZ]]_B to it.
 LayerCost encrypted_a(const MatMulParams& params, const he::Scheme& scheme) {
-  const auto* paillier = dynamic_cast<const he::PaillierScheme*>(&scheme);
-  require<InvalidArgument>(paillier != nullptr, "layer '", params.spec().name,
-                           "': updates under encryption need the scheme 'paillier' for A's features, not '",
-                           scheme.name(), "'");
-  LayerCost cost = cost_of_updates(EncryptedUpdateParams(params, paillier->params()), paillier->params(), Party::kA);
+  auto updates = he::updates_of<InvalidArgument>(scheme, params.spec().name, "A's features");
+  LayerCost cost = cost_of_updates({params, std::move(updates)}, Party::kA);
   cost.step.rounds = 1;  // product and share of Z; [[dZ]]
   return cost;
 }

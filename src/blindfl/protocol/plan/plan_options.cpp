@@ -5,7 +5,6 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
-#include "blindfl/he/paillier/paillier_scheme.h"
 
 namespace blindfl::protocol {
 
@@ -26,13 +25,13 @@ std::vector<const he::Scheme*> open_schemes(const std::string& layer, const std:
   }
   require<ConfigError>(!open.empty(), "layer '", layer, "': the session has no scheme '", choice.value_or(""),
                        "', only: ", names);
-  std::stable_partition(open.begin(), open.end(), [](const he::Scheme* scheme) { return scheme->name() == "lattice"; });
+  std::ranges::stable_sort(open, std::ranges::greater(), &he::Scheme::preference);
   return open;
 }
 
 std::vector<Update> open_updates(const std::optional<Update>& choice, const he::Scheme& scheme) {
   if (choice) return {*choice};
-  if (dynamic_cast<const he::PaillierScheme*>(&scheme) == nullptr) return {Update::kExchanged};
+  if (scheme.updates() == nullptr) return {Update::kExchanged};
   return {Update::kExchanged, Update::kEncrypted};
 }
 

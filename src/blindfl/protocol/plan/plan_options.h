@@ -30,7 +30,7 @@ struct PlanOption : LayerCost {
 /// Throws InvalidArgument for a link without speed, or if there are no schemes.
 void check_plan_facts(const std::vector<const he::Scheme*>& schemes, const Link& link);
 
-/// Those that a choice leaves open, the lattice first.
+/// Those that a choice leaves open, the preferred ones first.
 /// Throws ConfigError, naming the layer and the schemes there are, if there is none of that name.
 [[nodiscard]] std::vector<const he::Scheme*> open_schemes(const std::string& layer,
                                                           const std::optional<std::string>& choice,

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "blindfl/he/paillier/expected_times.h"
-
 namespace blindfl::protocol {
 
 double StepCost::seconds(const Link& link) const {
@@ -46,33 +44,22 @@ StepCost cost_of_product(const he::Plan& plan, Party multiplier, double nonzeros
                      plan.reply_bytes());
 }
 
-LayerCost cost_of_updates(const EncryptedUpdateParams& update, const he::paillier::Params& params, Party holder) {
-  const he::paillier::ExpectedTimes expected(params);
+LayerCost cost_of_updates(const EncryptedUpdateParams& update, Party holder) {
   const EncryptedUpdateSpec& spec = update.spec();
-  const he::paillier::ReplyLayout reply = update.reply(spec.batch);
-  const std::size_t groups = update.weights(false).groups();
-  const std::size_t derivatives = update.copies() * spec.batch * groups;
-  const auto parts = static_cast<double>(update.parts());
-  const auto copies = static_cast<double>(update.copies());
   const double entries = static_cast<double>(spec.batch) * static_cast<double>(std::min(spec.most_terms, spec.in));
-  const std::uint64_t bound = spec.features.bound();
-  const double touched = he::paillier::expected_rows(spec.in, entries);
-  // Where the derivative is shared, the holder adds its own share to what it received.
-  const double own_shares = spec.share_bits > 0 ? static_cast<double>(derivatives) : 0.0;
-
-  const double at_holder = parts * expected.multiply(spec.batch, spec.in, groups, entries, bound) +
-                           expected.write_masked(reply) + expected.load(derivatives) + expected.add(own_shares) +
-                           copies * expected.multiply(spec.in, spec.batch, groups, entries, bound) +
-                           copies * expected.add(touched * static_cast<double>(groups));
-  const double at_owner = expected.open_masked(reply) + expected.encrypt(derivatives);
+  const he::UpdateCosts costs = update.updates().costs({.weights = update.weights(false),
+                                                        .reply = update.reply(spec.batch),
+                                                        .copies = update.copies(),
+                                                        .entries = entries,
+                                                        .bound = spec.features.bound(),
+                                                        .shared = spec.share_bits > 0});
   LayerCost cost;
-  cost.step =
-      for_parties(holder, at_holder, at_owner, update.derivative_bytes(spec.batch), update.reply_bytes(spec.batch));
+  cost.step = for_parties(holder, costs.holder, costs.owner, update.derivative_bytes(spec.batch),
+                          update.reply_bytes(spec.batch));
   // Each step touches new rows at most; of each matrix a table of where rows are.
   const double rows = std::min(static_cast<double>(spec.in), static_cast<double>(spec.sgd.steps) * entries);
-  const std::uint64_t row_bytes = groups * expected.row_memory();
   (holder == Party::kA ? cost.memory_a : cost.memory_b) =
-      update.parts() * (static_cast<std::uint64_t>(rows) * row_bytes + spec.in * sizeof(std::uint32_t));
+      update.parts() * (static_cast<std::uint64_t>(rows) * costs.row_memory + spec.in * costs.index_memory);
   cost.exposure = static_cast<double>(spec.passes) * update.exposure_of_reply();
   return cost;
 }

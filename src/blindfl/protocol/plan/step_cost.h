@@ -56,7 +56,6 @@ struct LayerCost {
 
 /// Updates under encryption at `holder`, and the products with what it holds; round trips are left to the caller. Rows
 /// are taken to have all the non-zero values that they may have.
-[[nodiscard]] LayerCost cost_of_updates(const EncryptedUpdateParams& update, const he::paillier::Params& params,
-                                        Party holder);
+[[nodiscard]] LayerCost cost_of_updates(const EncryptedUpdateParams& update, Party holder);
 
 }  // namespace blindfl::protocol

@@ -117,4 +117,23 @@ Derivative absent_derivative(std::size_t rows, std::size_t real_rows) {
   return {rows, real_rows, std::nullopt};
 }
 
+void check_derivative(const Derivative& derivative, Party party, std::size_t rows, const std::string& layer_name) {
+  require<InvalidArgument>(derivative.rows == rows && derivative.real_rows > 0 && derivative.real_rows <= rows,
+                           "layer '", layer_name, "': a derivative of ", derivative.real_rows, " of ", derivative.rows,
+                           " rows does not fit a batch of ", rows);
+  if (party == Party::kB) {
+    require<InvalidArgument>(derivative.share.has_value(), "layer '", layer_name, "': B has no derivative");
+  } else {
+    require<InvalidArgument>(!derivative.share.has_value(), "layer '", layer_name,
+                             "': A has a share of the derivative, and layers learn under an open top only");
+  }
+}
+
+ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative, std::size_t batch, int scale) {
+  ShareMatrix gradient = rescale(raw, scale);
+  if (derivative.real_rows == batch) return gradient;
+  const double missing = static_cast<double>(batch) / static_cast<double>(derivative.real_rows);
+  return multiply_public(gradient, PublicFactor(missing), scale);
+}
+
 }  // namespace blindfl::protocol

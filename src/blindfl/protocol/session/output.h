@@ -53,11 +53,12 @@ struct SessionShare {
 [[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,
                                                              const OutputShare& rounded);
 
-/// What a backward pass starts from. Under an open top, B holds dZ and A holds nothing.
+/// What a backward pass starts from: the derivative dZ of the summed loss, of which each party may have a share. Under
+/// an open top B's share is all of it, as bounded integers, and A's is absent.
 struct Derivative {
-  std::size_t rows = 0;       ///< of the batch, padding included
-  std::size_t real_rows = 0;  ///< rows with data: public, as all shapes
-  std::optional<IntMatrix> values;
+  std::size_t rows = 0;            ///< of the batch, padding included
+  std::size_t real_rows = 0;       ///< rows with data: public, as all shapes
+  std::optional<IntMatrix> share;  ///< this party's
 };
 
 /// At B: dZ as bounded integers, row by row, with rows of zeros up to `rows`.
@@ -66,5 +67,14 @@ struct Derivative {
                                            std::span<const double> dz);
 /// At A: nothing but the numbers of rows.
 [[nodiscard]] Derivative absent_derivative(std::size_t rows, std::size_t real_rows);
+
+/// Layers call it before a backward pass over a batch of `rows` rows. Throws InvalidArgument, naming the layer, if the
+/// derivative does not fit the batch, or if this party's share is not that under an open top: layers have no products
+/// with a share of A's.
+void check_derivative(const Derivative& derivative, Party party, std::size_t rows, const std::string& layer_name);
+
+/// Local step: a share of a gradient at `scale`; what a short batch summed over fewer rows, as if it had `batch`.
+[[nodiscard]] ShareMatrix finished_gradient(const ShareMatrix& raw, const Derivative& derivative, std::size_t batch,
+                                            int scale);
 
 }  // namespace blindfl::protocol
