@@ -153,10 +153,9 @@ class EmbedSteps {
   }
   /// dZ^T L_A, a part of dW^T, as A opens it.
   [[nodiscard]] Opened weight_gradient() {
-    return {
-        opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
-        multiply_transposed(*derivative_.share, at_a_.pass.embeddings),
-        multiply_transposed(*derivative_.share, embeddings())};
+    return {opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
+            multiply_transposed(*derivative_.share, at_a_.pass.embeddings),
+            multiply_transposed(*derivative_.share, embeddings())};
   }
   [[nodiscard]] ShareMatrix derivative_as_a_opens_it() {
     return opened_by(Party::kA, steps::kEmbeddingDerivative, pair_.at(Party::kA).layer(),

@@ -331,7 +331,8 @@ TEST_F(EncryptedContract, SlotsWithoutAValueAreMaskedToo) {
   for (int i = 0; values.size() < 1280; ++i) {
     ASSERT_LT(i, 40) << "no slot without a value";
     (void)pair_.forward(x_a_, x_b_);
-    const auto more = unused_slots(lab_, layout_of(params_, kBatch), received(Party::kB, steps::kForwardProduct).back());
+    const auto more =
+        unused_slots(lab_, layout_of(params_, kBatch), received(Party::kB, steps::kForwardProduct).back());
     values.insert(values.end(), more.begin(), more.end());
   }
   EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(values));

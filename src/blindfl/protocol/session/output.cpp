@@ -38,8 +38,7 @@ namespace {
 
 net::Message message_of(const SessionShare& part) {
   const ShareMatrix& share = part.output.share;
-  return {steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(),
-          share.cols()};
+  return {steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
 }
 
 // Z itself is small, so the low half of a share is enough, and the high half need not travel.
