@@ -171,7 +171,7 @@ TEST(Defaults, AreEnoughForFatesBreastCancer) {
                            "\n  data: {train: \"" + path + "\", id_column: id, default_kind: numeric" + label +
                            "}\n  link: {dial: \"localhost:1\", plaintext: true}\n",
                        {.source = "job"});
-    return Preparation::fit(job).read(path, party == "b" ? Labels::kNeeded : Labels::kNone, {});
+    return job::fit_preparation(job).read(path, party == "b" ? Labels::kNeeded : Labels::kNone, {});
   };
   const PreparedRows a = rows_of("a", "breast_hetero_host.csv.xz", "");
   const PreparedRows b = rows_of("b", "breast_hetero_guest.csv.xz", ", label_column: y");

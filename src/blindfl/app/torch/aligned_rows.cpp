@@ -106,8 +106,8 @@ data::Batch AlignedRows::batch(std::span<const std::uint32_t> chosen, std::size_
   data::Batch batch = rows_.batch(places, batch_size);
   const auto is_real = [&](std::uint32_t place) { return bool{alignment_.real[place]}; };
   if (!batch.labels.empty() && !std::ranges::all_of(chosen, is_real)) {
-    batch.counts.resize(chosen.size());
-    std::ranges::transform(chosen, batch.counts.begin(), is_real);
+    batch.counts.reserve(chosen.size());
+    for (const std::uint32_t place : chosen) batch.counts.push_back(is_real(place));
   }
   if (!weights_.empty()) {
     batch.weights.reserve(chosen.size());
