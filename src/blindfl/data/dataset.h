@@ -28,10 +28,4 @@ struct Dataset {
 /// Throws DataError naming row and column of a value that `encoding` has no room for.
 [[nodiscard]] Dataset make_dataset(const Table& table, const FixedPoint& encoding);
 
-/// What suits a table's features: no fractional bits if all of them are integers, which costs encrypted products the
-/// least, else 16; and the least power of two that no value exceeds. For the job that both parties agree on: whoever
-/// says it publishes that range and whether the features are integers.
-/// Throws DataError if a value is beyond 2^40, which no encoding suits.
-[[nodiscard]] FixedPointSpec suggest_encoding(const Table& table);
-
 }  // namespace blindfl::data

@@ -1,5 +1,8 @@
 #include "blindfl/lab/recorded_view.h"
 
+#include <algorithm>
+#include <cmath>
+
 #include "blindfl/data/dataset.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/models.h"
@@ -26,12 +29,20 @@ data::Dataset dataset_of(const Tensor& values, const Tensor& labels, const Fixed
   return data::make_dataset(table_of(values, labels), FixedPoint(encoding));
 }
 
+/// No fractional bits for integers, and the least power of two that no value exceeds.
+FixedPointSpec encoding_of(const Tensor& values) {
+  if (values.numel() == 0) return {.scale = 0, .largest = 1};
+  const bool integers = torch::equal(values, values.round());
+  const double largest = std::max(1.0, values.abs().max().item<double>());
+  return {.scale = integers ? 0 : FixedPointSpec{}.scale, .largest = std::exp2(std::ceil(std::log2(largest)))};
+}
+
 nn::FeatureShape shape_of(const TwoTables& rows, const ViewOptions& options) {
   return {.in_a = static_cast<std::size_t>(rows.a.size(1)),
           .in_b = static_cast<std::size_t>(rows.b.size(1)),
           .batch = options.batch,
-          .features_a = data::suggest_encoding(table_of(rows.a, {})),
-          .features_b = data::suggest_encoding(table_of(rows.b, {}))};
+          .features_a = encoding_of(rows.a),
+          .features_b = encoding_of(rows.b)};
 }
 
 nn::MatMulOptions layer_of(const ViewOptions& options) {
