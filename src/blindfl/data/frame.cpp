@@ -28,14 +28,6 @@ std::vector<T> chosen_of(const std::vector<T>& all, std::span<const std::uint32_
 
 }  // namespace
 
-std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/) {
-  static constexpr Name<ColumnKind> kNames[] = {{"numeric", ColumnKind::kNumeric},
-                                                {"categorical", ColumnKind::kCategory},
-                                                {"multi", ColumnKind::kCategories},
-                                                {"ignore", ColumnKind::kIgnored}};
-  return kNames;
-}
-
 const NumericColumn& Frame::numeric_column(std::string_view name) const {
   return find_column(numeric, name);
 }

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <vector>
 
-#include "blindfl/base/enum_name.h"
 #include "blindfl/data/category_column.h"
 #include "blindfl/data/delimited.h"
 
@@ -22,8 +21,6 @@ enum class ColumnKind {
   kCategories,  ///< any number of categories in one cell
   kId,          ///< what both parties know the row by; never missing
 };
-/// Of those that a feature may have, and of those that are none.
-[[nodiscard]] std::span<const Name<ColumnKind>> names_of(ColumnKind /*kind*/);
 
 /// What to make of one column.
 struct ColumnSpec {

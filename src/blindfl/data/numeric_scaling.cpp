@@ -36,12 +36,6 @@ void check(const ScalingOptions& options) {
 
 }  // namespace
 
-std::span<const Name<Missing>> names_of(Missing /*missing*/) {
-  static constexpr Name<Missing> kNames[] = {
-      {"mean", Missing::kMean}, {"zero", Missing::kZero}, {"error", Missing::kError}, {"constant", Missing::kConstant}};
-  return kNames;
-}
-
 void ScalingFit::Moments::add(double x) {
   ++count_;
   const double before = x - mean_;

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
-#include "blindfl/base/enum_name.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
@@ -20,7 +19,6 @@ enum class Missing {
   kZero,
   kConstant,  ///< a number that the options name, 0 unless they do
 };
-[[nodiscard]] std::span<const Name<Missing>> names_of(Missing /*missing*/);
 
 /// What to do with a column of numbers, in this order.
 struct ScalingOptions {

@@ -2,11 +2,9 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
-#include "blindfl/base/enum_name.h"
 #include "blindfl/data/frame.h"
 #include "blindfl/data/numeric_scaling.h"
 #include "blindfl/tensor/category_field.h"
@@ -17,7 +15,6 @@
 namespace blindfl::prepare {
 
 enum class FileFormat { kAuto, kCsv, kLibsvm };
-[[nodiscard]] std::span<const Name<FileFormat>> names_of(FileFormat /*format*/);
 
 /// What becomes of a column's numbers.
 enum class Transform {
@@ -25,7 +22,6 @@ enum class Transform {
   kStandardise,
   kLog,  ///< of the logarithms the same: they are far from 0 and from each other's scale
 };
-[[nodiscard]] std::span<const Name<Transform>> names_of(Transform /*transform*/);
 
 /// Which categories get a row of their own in an embedding table.
 struct VocabularySpec {

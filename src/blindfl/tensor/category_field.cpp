@@ -33,11 +33,6 @@ IntMatrix encode_one_hot(const CategoryField& field, std::span<const std::size_t
 
 }  // namespace
 
-std::span<const Name<Pooling>> names_of(Pooling /*pooling*/) {
-  static constexpr Name<Pooling> kNames[] = {{"sum", Pooling::kSum}, {"mean", Pooling::kMean}};
-  return kNames;
-}
-
 IntMatrix encode_categories(const CategoryField& field, std::span<const std::size_t> row_starts,
                             std::span<const Column> all) {
   check_field(field);

@@ -5,14 +5,12 @@
 #include <span>
 #include <string>
 
-#include "blindfl/base/enum_name.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl {
 
 /// What a row with several categories in one field looks up: the sum of their embeddings, or the mean.
 enum class Pooling { kSum, kMean };
-[[nodiscard]] std::span<const Name<Pooling>> names_of(Pooling /*pooling*/);
 
 /// The public facts of one categorical field: both parties know them.
 struct CategoryField {

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "blindfl/app/job/yaml.h"
-#include "blindfl/base/enum_name.h"
 
 // The types that an option may have, one `Value<T>` for each: how it is described, read and written.
 
@@ -111,9 +110,13 @@ struct Value<std::filesystem::path> {
   [[nodiscard]] static std::string write(const std::filesystem::path& value);
 };
 
-using blindfl::Name;
+/// A word for each value of an enumeration; there is a `names_of(E)` for each that an option may have.
+template <class E>
+struct Name {
+  std::string_view name;
+  E value;
+};
 
-/// An enumeration that an option may have: there is a `names_of(E)` beside it, in whatever room it is.
 template <class E>
 concept NamedEnum = std::is_enum_v<E> && requires(E e) {
   { names_of(e) } -> std::convertible_to<std::span<const Name<E>>>;
