@@ -72,7 +72,7 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
   const data::Batch batch = rows_.batch(next_batch(), options_.batch);
   const torch::Tensor labels = nn::labels_tensor(batch);
   torch::Tensor weights;
-  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
+  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights);
   const torch::Tensor value = loss_(forward_(batch), labels, weights);
   optimizer_.zero_grad();
   value.backward();

@@ -102,7 +102,7 @@ Baseline train_baseline(const BaselineSetup& setup, const AlignedRows& training,
       const data::Batch each = rows.batch(chosen, chosen.size());
       optimizer.zero_grad();
       torch::Tensor weights;
-      if (!each.weights.empty()) weights = nn::to_tensor(each.weights, each.weights.size(), 1).view({-1});
+      if (!each.weights.empty()) weights = nn::to_tensor(each.weights);
       setup.loss(model.forward(each), nn::labels_tensor(each), weights).backward();
       static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(plan.learning_rate_at(step));
       optimizer.step();

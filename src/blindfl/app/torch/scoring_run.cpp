@@ -17,6 +17,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
+#include "blindfl/train/checkpoint.h"
 
 namespace blindfl::app {
 
@@ -75,7 +76,7 @@ void ScoringRun::run(Use use, const std::filesystem::path& path,
                         {.command = use == Use::kPredict ? "predict" : "evaluate",
                          .subject = settings_of(facts),
                          .ledger = {},
-                         .keys = load_keys(folder)},
+                         .keys = train::load_keys(folder)},
                         out_);
   protocol::Session& session = connection.session();
   const KeptAlignments kept(folder, facts.owner(), facts.name());

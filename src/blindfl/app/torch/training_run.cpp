@@ -18,7 +18,7 @@
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/peer_limits.h"
 #include "blindfl/app/torch/baseline.h"
-#include "blindfl/app/torch/folder_start.h"
+#include "blindfl/app/torch/early_ledger.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/row_split.h"
 #include "blindfl/app/torch/scores_file.h"
@@ -105,7 +105,7 @@ void TrainingRun::run() {
     // Of a run that failed before its first step nothing is kept, so that it can be started again once it is mended.
     if (folder_ && begun_ && !log_ && !asked) {
       folder_.reset();
-      remove_run(job_.own.run.folder);
+      train::remove_run(job_.own.run.folder);
     }
     // A run that was there, and has not been loaded, is what it was.
     if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
@@ -131,20 +131,15 @@ void TrainingRun::open_folder() {
                        ", is not there; make it first");
   remove_old_early_ledgers(path);
   const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
-  if (!is_there) return;
-  require<ConfigError>(start_ == Start::kResume, path.string(),
+  require<ConfigError>(!is_there || start_ == Start::kResume, path.string(),
                        ": there is something in it already; `blindfl resume` continues a run, and another "
                        "private.run.folder begins a new one");
-  if (!fs::exists(path / "summary.json")) {
-    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
-                         ": is not the folder of a run; name another private.run.folder");
-    fs::remove_all(path);
-    return;
-  }
-  summary_ = run::read_summary(path);
-  folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
+  std::optional<run::RunFolder> opened = train::open_run(path, party_, "private.run.folder");
+  if (!opened) return;
+  folder_.emplace(std::move(*opened));
+  summary_ = folder_->summary();
   require_same_options(path, job_);
-  keys_ = load_keys(path);
+  keys_ = train::load_keys(path);
 }
 
 void TrainingRun::read_files() {
@@ -198,14 +193,8 @@ void TrainingRun::meet_peer() {
   }
   connection_ = std::make_unique<JobSession>(job_, options, out_);
 
-  RunOffer mine;
-  if (folder_) {
-    mine.run = summary_.run;
-    for (const run::SavedStep& saved : folder_->checkpoints()) {
-      if (mine.steps.size() < RunOffer::kMostSteps) mine.steps.push_back(saved.step);
-    }
-  }
-  agree_on_start(mine, exchange_offers(connection_->session(), mine));
+  const train::RunOffer mine = folder_ ? train::offer_of(*folder_) : train::RunOffer{};
+  agree_on_start(mine, train::exchange_offers(connection_->session(), mine));
   if (resumed_ || !folder_) return;
   // Nothing was trained yet: both begin anew.
   if (options.ledger) {
@@ -213,10 +202,10 @@ void TrainingRun::meet_peer() {
     fs::rename(*options.ledger, *early_ledger_);
   }
   folder_.reset();
-  remove_run(job_.own.run.folder);
+  train::remove_run(job_.own.run.folder);
 }
 
-void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
+void TrainingRun::agree_on_start(const train::RunOffer& mine, const train::RunOffer& theirs) {
   protocol::Session& session = connection_->session();
   // What nobody says follows from what both know.
   const std::optional<std::size_t> said = resume_.epochs ? resume_.epochs : job_.shared.training.epochs;
@@ -224,10 +213,10 @@ void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
   session.agree("how far the run goes",
                 protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
   session.settle();
-  resumed_ = common_step(mine, theirs);
+  resumed_ = train::common_step(mine, theirs, resume_.start);
   require<ConfigError>(resumed_ || !resume_.epochs,
                        "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
-  if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
+  if (resumed_) train::confirm_going_back(resume_.start, mine, theirs, *resumed_);
 }
 
 void TrainingRun::begin_folder() {
@@ -361,27 +350,31 @@ void TrainingRun::count_rows() {
 void TrainingRun::load_or_begin() {
   if (resumed_) {
     check_progress();
-    state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
+    state_ = train::load_checkpoint(*folder_, *resumed_, *model_.module, trainer_->optimizer());
     require<ConfigError>(!resume_.epochs || !state_.enough, "--epochs: early stopping ended this run after step ",
                          state_.step, ", and would again; start a new run with another shared.training.early_stopping");
     trainer_->resume_after(state_.step);
     sent_before_ = state_.sent;
     received_before_ = state_.received;
-    supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
+    train::supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
     out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
   } else {
     checkpoint();
   }
   best_before_ = state_.best_step;
-  RunLog::Options options{.progress = job_.own.run.progress && job_.own.run.log != job::LogLevel::kQuiet,
-                          .terminal = &out_ == &std::cout && ::isatty(STDOUT_FILENO) == 1,
-                          .seconds_before = state_.seconds};
+  train::RunLog::Options options{.progress = job_.own.run.progress && job_.own.run.log != job::LogLevel::kQuiet,
+                                 .terminal = &out_ == &std::cout && ::isatty(STDOUT_FILENO) == 1,
+                                 .seconds_before = state_.seconds,
+                                 .seconds_waiting = [this] {
+                                   return connection_->channel().seconds_waiting() +
+                                          connection_->channel().seconds_sending();
+                                 }};
   if (resumed_) {
     const std::uint64_t per_epoch = trainer_->steps_per_epoch();
     options.resumed_after = state_.step;
     options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
   }
-  log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), out_, options);
+  log_ = std::make_unique<train::RunLog>(*folder_, party_, connection_->channel(), out_, options);
   // Of a run that had finished, and is resumed.
   summary_.results.clear();
   summary_.baseline.clear();
@@ -409,10 +402,10 @@ void TrainingRun::train() {
     ++steps_here_;
     state_.step = trainer_->step();
     const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
-    StopVote vote{.stop = connection_->stop_asked()};
+    train::StopVote vote{.stop = connection_->stop_asked()};
     if (epoch_ends && validation_) validate(vote);
     if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
-      count_votes(vote, exchange_votes(connection_->session(), state_.step, vote));
+      count_votes(vote, train::exchange_votes(connection_->session(), state_.step, vote));
     }
     if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
   }
@@ -440,7 +433,7 @@ std::uint64_t TrainingRun::epoch_of(std::uint64_t step) const {
   return (step + per_epoch - 1) / per_epoch;
 }
 
-void TrainingRun::validate(StopVote& vote) {
+void TrainingRun::validate(train::StopVote& vote) {
   const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
   if (!is_b()) return;
   const auto evaluation = evaluate_scores(model_, loss_, scores, validation_->in_order(train_rows_.labels),
@@ -475,11 +468,11 @@ TrainingRun::Watched TrainingRun::watch(const Evaluation& evaluation) const {
   return {.name = value.front().name, .value = value.front().value, .sign = larger_is_better(metric) ? 1.0 : -1.0};
 }
 
-void TrainingRun::count_votes(const StopVote& mine, const StopVote& theirs) {
+void TrainingRun::count_votes(const train::StopVote& mine, const train::StopVote& theirs) {
   stopped_ = mine.stop || theirs.stop;
   const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
   if (!epoch_ends || job_.shared.training.early_stopping.patience == 0) return;
-  const StopVote& of_b = is_b() ? mine : theirs;
+  const train::StopVote& of_b = is_b() ? mine : theirs;
   state_.not_better = of_b.better ? 0 : state_.not_better + 1;
   if (of_b.better) state_.best_step = state_.step;
   state_.enough = of_b.enough;
@@ -498,12 +491,12 @@ void TrainingRun::checkpoint() {
   count_traffic();
   // Keys of a scheme are made at its first use, and stay.
   if (const std::size_t keys = connection_->session().keys_to_save(); keys > keys_saved_) {
-    save_keys(folder_->path(), connection_->session());
+    train::save_keys(folder_->path(), connection_->session());
     keys_saved_ = keys;
   }
-  save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
+  train::save_checkpoint(*folder_, state_, *model_.module, trainer_->optimizer());
   // The peer may be one checkpoint behind: what it needs then stays as well.
-  remove_checkpoints(*folder_, kept_checkpoints(), {state_.best_step, best_before_});
+  train::remove_checkpoints(*folder_, kept_checkpoints(), {state_.best_step, best_before_});
   best_before_ = state_.best_step;
 }
 
@@ -512,7 +505,7 @@ void TrainingRun::finish() {
   const ModelFacts facts = this->facts();
   const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
   save_preparation(folder_->model_path(), *preparation_);
-  save_keys(folder_->model_path(), connection_->session());
+  train::save_keys(folder_->model_path(), connection_->session());
   keep_test(facts);
   {
     const protocol::RepeatableScoring scope(connection_->session(), masks);
@@ -520,7 +513,7 @@ void TrainingRun::finish() {
   }
   save_model(folder_->model_path(), facts, masks, model_);
   // Nobody leaves before both have their pieces.
-  (void)exchange_votes(connection_->session(), state_.step, {});
+  (void)train::exchange_votes(connection_->session(), state_.step, {});
   if (is_b()) note_loss();
   write_summary(run::RunState::kFinished);
   print_costs(write_report(), out_);
@@ -554,7 +547,7 @@ void TrainingRun::keep_best() {
          << (state_.not_better == 1 ? " epoch\n" : " epochs\n");
   }
   if (state_.best_step != state_.step) {
-    (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
+    (void)train::load_checkpoint(*folder_, state_.best_step, *model_.module, trainer_->optimizer());
   }
   out_ << "the model of step " << state_.best_step << " (epoch " << epoch
        << ") was the best in validation, and is kept";
@@ -598,7 +591,7 @@ void TrainingRun::score_test() {
   }
   summary_.results = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation_);
   const std::uint64_t step = state_.best_step > 0 ? state_.best_step : state_.step;
-  log_->measured("test", summary_.results, {}, RunLog::Moment{step, epoch_of(step)});
+  log_->measured("test", summary_.results, {}, train::RunLog::Moment{step, epoch_of(step)});
   summary_.confusion = confusion_of(job_.shared.model, *evaluation_, preparation_->classes());
   if (!summary_.confusion.empty()) out_ << run::confusion_text(summary_.confusion);
   write_scores(folder_->path() / "test_scores.csv", model_, scores, test_->alignment(), test_file(),

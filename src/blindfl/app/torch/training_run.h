@@ -7,14 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/app/resume_handshake.h"
-#include "blindfl/app/resume_options.h"
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/job_session.h"
 #include "blindfl/app/torch/measures.h"
+#include "blindfl/app/torch/resume_options.h"
 #include "blindfl/app/torch/run_files.h"
-#include "blindfl/app/torch/run_log.h"
 #include "blindfl/app/torch/weighting.h"
+#include "blindfl/train/checkpoint.h"
+#include "blindfl/train/run_log.h"
+#include "blindfl/train/run_start.h"
 
 namespace blindfl::app {
 
@@ -37,7 +38,7 @@ class TrainingRun {
   void tell_about_data();
   void ask_consent();
   void meet_peer();
-  void agree_on_start(const RunOffer& mine, const RunOffer& theirs);
+  void agree_on_start(const train::RunOffer& mine, const train::RunOffer& theirs);
   void settle_epochs();
   void warn_of_hiding() const;
   void check_progress() const;
@@ -47,9 +48,9 @@ class TrainingRun {
   void make_parts();
   void load_or_begin();
   void train();
-  void validate(StopVote& vote);
+  void validate(train::StopVote& vote);
   void count_rows();
-  void count_votes(const StopVote& mine, const StopVote& theirs);
+  void count_votes(const train::StopVote& mine, const train::StopVote& theirs);
   void checkpoint();
   void count_traffic();
   void finish();
@@ -92,7 +93,7 @@ class TrainingRun {
   std::optional<PreparedRows> test_rows_;
   std::optional<MarkedFile> train_file_;
   std::optional<MarkedFile> test_file_;
-  SavedKeys keys_;
+  train::SavedKeys keys_;
   std::optional<std::filesystem::path> early_ledger_;
   std::unique_ptr<JobSession> connection_;
   std::optional<std::uint64_t> resumed_;  ///< step that both resume after
@@ -106,8 +107,8 @@ class TrainingRun {
   JobModel model_;
   train::WeightedLoss loss_;
   std::unique_ptr<train::Trainer> trainer_;
-  std::unique_ptr<RunLog> log_;
-  TrainingState state_;
+  std::unique_ptr<train::RunLog> log_;
+  train::TrainingState state_;
   net::Traffic sent_before_;  ///< by earlier processes of the same run
   net::Traffic received_before_;
   std::size_t keys_saved_ = 0;

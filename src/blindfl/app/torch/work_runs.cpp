@@ -29,9 +29,9 @@ void run_train(const Arguments& arguments, std::ostream& out) {
 void run_resume(const Arguments& arguments, std::ostream& out) {
   ResumeOptions resume;
   if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
-  resume.go_back = arguments.has("go-back");
+  resume.start.go_back = arguments.has("go-back");
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
-    resume.confirm = [&out](const std::string& question) {
+    resume.start.confirm = [&out](const std::string& question) {
       const std::string answer = init::Questions(&std::cin, out).ask("go-back", question, "no");
       return answer == "yes" || answer == "y";
     };

@@ -1,12 +1,10 @@
-#include "blindfl/app/torch/folder_start.h"
+#include "blindfl/app/torch/early_ledger.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <set>
 #include <string>
 #include <system_error>
 
@@ -33,21 +31,6 @@ bool is_of_the_dead(std::string_view digits) {
 }
 
 }  // namespace
-
-bool is_only_begun(const fs::path& folder) {
-  const std::set<std::string> known = {"run.lock", "events", "checkpoints", "model"};
-  return std::ranges::all_of(fs::directory_iterator(folder), [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return known.contains(name) || name.ends_with(".blindfl-part");
-  });
-}
-
-void remove_run(const fs::path& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() != "summary.json") fs::remove_all(entry.path());
-  }
-  fs::remove_all(folder);
-}
 
 fs::path early_ledger_path(const fs::path& folder) {
   const fs::path path = fs::absolute(folder);

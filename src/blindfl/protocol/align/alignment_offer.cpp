@@ -1,11 +1,11 @@
-#include "blindfl/app/alignment_offer.h"
+#include "blindfl/protocol/align/alignment_offer.h"
 
 #include <algorithm>
 #include <string>
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::app {
+namespace blindfl::protocol {
 
 namespace {
 
@@ -40,7 +40,7 @@ AlignmentOffer read_alignment_offer(ByteSource& in) {
   return offer;
 }
 
-AlignmentOffer exchange_alignment_offers(protocol::Session& session, const AlignmentOffer& mine) {
+AlignmentOffer exchange_alignment_offers(Session& session, const AlignmentOffer& mine) {
   const net::Message message{net::Step::kKeptAlignments, 0, kAlignmentOfferBytes};
   session.channel().send(message, [&](ByteSink& out) { write_alignment_offer(mine, out); });
   AlignmentOffer theirs;
@@ -55,4 +55,4 @@ std::optional<AlignmentId> common_alignment(const AlignmentOffer& of_a, const Al
   return std::nullopt;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::protocol
