@@ -21,6 +21,11 @@ std::string early_ledger_prefix(const fs::path& absolute_folder) {
   return name.append(absolute_folder.filename().string()).append(".");
 }
 
+fs::path early_ledger_path(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder);
+  return path.parent_path() / early_ledger_prefix(path).append(std::to_string(::getpid())).append(kLedgerEnding);
+}
+
 /// Whether the middle of a name is the number of a process that is gone.
 bool is_of_the_dead(std::string_view digits) {
   pid_t process = 0;
@@ -32,9 +37,26 @@ bool is_of_the_dead(std::string_view digits) {
 
 }  // namespace
 
-fs::path early_ledger_path(const fs::path& folder) {
-  const fs::path path = fs::absolute(folder);
-  return path.parent_path() / early_ledger_prefix(path).append(std::to_string(::getpid())).append(kLedgerEnding);
+LedgerPlace::LedgerPlace(bool is_written, const fs::path& folder, const std::optional<run::RunFolder>& opened)
+    : early_(early_ledger_path(folder)) {
+  if (!is_written) return;
+  if (opened) {
+    path_ = opened->new_ledger_path();
+  } else {
+    fs::remove(early_);
+    path_ = early_;
+  }
+}
+
+LedgerPlace::~LedgerPlace() {
+  std::error_code ignored;
+  if (path_ == early_) fs::remove(early_, ignored);
+}
+
+void LedgerPlace::move_to(const fs::path& place) {
+  if (!path_) return;
+  fs::rename(*path_, place);
+  path_ = place;
 }
 
 void remove_old_early_ledgers(const fs::path& folder) {
