@@ -59,6 +59,7 @@ class FinishedModel : public ::testing::Test {
       const JobModel model = make_model(s, shared.model, job_layers(shared, a.shape(), b.shape(), 3));
       const auto masks = protocol::MaskKey::draw(s.random(), facts.name());
       save_preparation(folder_of(s.party()) / "model", s.party() == Party::kA ? a : b);
+      train::save_keys(folder_of(s.party()) / "model", s);
       save_model(folder_of(s.party()) / "model", facts, masks, model);
       const protocol::RepeatableScoring repeatable(s, masks);
       const PreparedRows rows = rows_of(s.party() == Party::kA ? a : b, s.party());
@@ -77,9 +78,11 @@ class FinishedModel : public ::testing::Test {
 TEST_F(FinishedModel, ScoresAsItDidWhenItWasSavedAsOftenAsItIsAsked) {
   const torch::Tensor expected = save();
   ASSERT_EQ(expected.size(0), 3);
-  testing::TwoParties parties(pointers_to(schemes_), testing::Record::kNo);
+  const LoadedModel a = LoadedModel::from(folder_of(Party::kA), Party::kA);
+  const LoadedModel b = LoadedModel::from(folder_of(Party::kB), Party::kB);
+  testing::TwoParties parties(pointers_to(schemes_), testing::make_channels(), testing::Record::kNo, {a.keys, b.keys});
   const auto scores = parties.run([&](protocol::Session& s) {
-    const LoadedModel loaded = LoadedModel::from(folder_of(s.party()), s.party());
+    const LoadedModel& loaded = s.party() == Party::kA ? a : b;
     const PreparedRows rows = rows_of(loaded.preparation, s.party());
     const Scorer scorer(s, loaded);
     return std::pair(scorer.score(*rows.rows), scorer.score(*rows.rows));
