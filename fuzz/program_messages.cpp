@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "blindfl/app/plan/party_shape.h"
-#include "blindfl/app/resume_handshake.h"
 #include "blindfl/base/error.h"
+#include "blindfl/train/resume_handshake.h"
 #include "input.h"
 
 namespace {
@@ -18,8 +18,8 @@ const PartyShape kShape{.numeric = 61,
                         .encoding = {.scale = 12, .largest = 8.5, .clip = true},
                         .fields = {{.name = "f1", .categories = 40},
                                    {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
-const app::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
-const app::StopVote kVote{.better = true};
+const train::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
+const train::StopVote kVote{.better = true};
 
 /// A right message, and what the receiver makes of one: the same bytes, from what it understood.
 struct Kind {
@@ -37,18 +37,18 @@ Kind kind_of(unsigned number) {
                 return write_to_bytes([&](ByteSink& out) { app::write_shape(shape, out); });
               }};
     case 1:
-      return {write_to_bytes([](ByteSink& out) { app::write_offer(kOffer, out); }), [](ByteSource& in) {
-                const app::RunOffer offer = app::read_offer(in);
+      return {write_to_bytes([](ByteSink& out) { train::write_offer(kOffer, out); }), [](ByteSource& in) {
+                const train::RunOffer offer = train::read_offer(in);
                 try {
-                  (void)app::common_step(kOffer, offer);
+                  (void)train::common_step(kOffer, offer);
                 } catch (const ConfigError&) {  // there is nothing in common
                 }
-                return write_to_bytes([&](ByteSink& out) { app::write_offer(offer, out); });
+                return write_to_bytes([&](ByteSink& out) { train::write_offer(offer, out); });
               }};
     default:
-      return {write_to_bytes([](ByteSink& out) { app::write_vote(kVote, out); }), [](ByteSource& in) {
-                const app::StopVote vote = app::read_vote(in);
-                return write_to_bytes([&](ByteSink& out) { app::write_vote(vote, out); });
+      return {write_to_bytes([](ByteSink& out) { train::write_vote(kVote, out); }), [](ByteSource& in) {
+                const train::StopVote vote = train::read_vote(in);
+                return write_to_bytes([&](ByteSink& out) { train::write_vote(vote, out); });
               }};
   }
 }

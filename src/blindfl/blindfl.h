@@ -22,9 +22,11 @@
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/protocol/session/session.h"
+#include "blindfl/train/evaluation.h"
 #include "blindfl/run/metrics.h"
 #include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
+#include "blindfl/train/training_loop.h"
 
 namespace blindfl {
 

@@ -195,8 +195,7 @@ TEST_P(EmbedLossless, TrainsLikeEmbeddingAndLinear) {
     const torch::Tensor z = joined->z(chosen);
     ASSERT_LE(largest_difference(kept_b.z[step], z), step == 0 ? 1e-4 : 1e-3) << "step " << step;
     sgd.zero_grad();
-    loss(Family::kLogistic, torch::mm(torch::tanh(z), joined->head), to_tensor(labels, labels.size(), 1).view({-1}))
-        .backward();
+    loss(Family::kLogistic, torch::mm(torch::tanh(z), joined->head), to_tensor(labels)).backward();
     if (step == 0) {
       // Gradients of the mean loss times the batch size.
       const auto expect = [&](std::size_t i, const torch::Tensor& gradient) {

@@ -126,7 +126,7 @@ class Lossless : public ::testing::TestWithParam<Case> {
         if (GetParam().model == "relu") z = z + (federated_z.at(step) - z).detach();
         const torch::Tensor scores = model->top.is_empty() ? z + model->bias : model->top->forward(z + model->bias);
         sgd.zero_grad();
-        loss(family_, scores, to_tensor(batch.labels(), batch.rows(), 1).view({-1})).backward();
+        loss(family_, scores, to_tensor(batch.labels())).backward();
         sgd.step();
         ++step;
       }

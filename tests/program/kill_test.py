@@ -1,4 +1,5 @@
-"""Parties are killed at any moment, and resume as if nothing had been."""
+"""Processes are killed, and resume as if nothing had been: what only real processes show, files that are whole or not there,
+locks, TLS. Kills at every step, early stopping and missing checkpoints are tests/train/training_loop_test.cpp, in one process."""
 
 import random
 import shutil
@@ -16,7 +17,7 @@ LR = {
 }
 INTERSECTION = {**LR, "alignment": {"mode": "intersection"}}
 PATIENCE = {"link": {"patience": 5}}
-KILLS = 30
+KILLS = 6
 
 
 class Reference:
@@ -106,10 +107,10 @@ class Kill(ProgramTest):
     def one_kill(self, number):
         chance = random.Random(1000 + number)
         who = chance.choice(["a", "b", "ab"])
-        fraction = chance.uniform(0, 1.15) if number % 3 else None
+        fraction = chance.uniform(0, 1.15) if number % 2 else None
         after = chance.randrange(0, Reference.steps // 5) * 5
         watched = chance.choice("ab")
-        by_ids = number % 2 == 1
+        by_ids = number % 3 == 1
         pair = self.lr_pair(INTERSECTION, keep=1000) if by_ids else self.lr_pair()
 
         def when(parties):
@@ -134,13 +135,12 @@ class Kill(ProgramTest):
             with self.subTest(kill=number):
                 print(f"kill {number}: {job.result()}", flush=True)
 
-    def test_a_resumed_run_survives_kills_too(self):
+    def test_a_resumed_run_survives_a_kill_too(self):
         pair = self.lr_pair()
-        self.kill_and_resume(pair, "train", "ab", lambda _: time.sleep(0.5 * Reference.seconds))
-        for who in ("b", "a", "ab"):
-            before = max(pair.checkpoints("b"), default=-1)
-            self.kill_and_resume(pair, "resume", who, lambda parties: wait_until(
-                lambda: max(pair.checkpoints("b"), default=-1) > before or not parties[1].is_running()), resumable=True)
+        self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(lambda: 10 in pair.checkpoints("b")))
+        before = max(pair.checkpoints("b"))
+        self.kill_and_resume(pair, "resume", "a", lambda parties: wait_until(
+            lambda: max(pair.checkpoints("b"), default=-1) > before or not parties[1].is_running()), resumable=True)
         self.check_as_undisturbed(pair)
 
     def test_killed_before_anything_happened(self):
@@ -150,25 +150,21 @@ class Kill(ProgramTest):
         self.check_as_undisturbed(pair)
 
     def test_killed_when_the_folder_was_just_made(self):
-        for party in "ab":
-            for file in ("run/summary.json", "run/alignment.bin", "run/checkpoints/step-000000000000.ckpt"):
-                with self.subTest(party=party, file=file):
-                    pair = self.lr_pair()
-                    self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(
-                        lambda: (pair.folder / party / file).exists(), tick=0))
-                    self.check_as_undisturbed(pair)
+        for party, file in (("a", "run/summary.json"), ("b", "run/alignment.bin")):
+            with self.subTest(party=party, file=file):
+                pair = self.lr_pair()
+                self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(
+                    lambda: (pair.folder / party / file).exists(), tick=0))
+                self.check_as_undisturbed(pair)
 
     def test_one_finished_and_the_other_was_killed_just_before(self):
-        for who in "ab":
-            with self.subTest(killed=who):
-                pair = self.lr_pair()
-                self.kill_and_resume(pair, "train", who, lambda parties: wait_until(
-                    lambda: (pair.folder / who / "run/model/preparation.bin").exists() or not parties[0].is_running(),
-                    tick=0))
-                self.check_as_undisturbed(pair)
-                # And once more when the other surely is done.
-                (pair.folder / who / "run/model/model.bin").unlink()
-                self.check_as_undisturbed(pair)
+        pair = self.lr_pair()
+        self.kill_and_resume(pair, "train", "b", lambda parties: wait_until(
+            lambda: (pair.b / "run/model/preparation.bin").exists() or not parties[0].is_running(), tick=0))
+        self.check_as_undisturbed(pair)
+        # And once more when the other surely is done.
+        (pair.a / "run/model/model.bin").unlink()
+        self.check_as_undisturbed(pair)
 
     def test_pieces_of_two_attempts_never_meet(self):
         """A has checkpoints that B has not: A is asked, and its old ones are set aside before B gets there again."""
@@ -206,38 +202,23 @@ class Kill(ProgramTest):
         self.assertIn("peer", lonely.complaint())
         self.assertEqual(pair.summary("a"), before)
 
-    def check_other_job(self, shared, **pair_options):
-        pair = self.pair(shared, **pair_options)
-        begin = time.monotonic()
-        pair.both("train")
-        seconds = time.monotonic() - begin
-        self.check_finished(pair)
-        expected, steps = pair.results(), pair.summary("b")["steps"]
-        for fraction, who in ((0.6, "ab"), (0.9, "b")):
-            with self.subTest(fraction=fraction, who=who):
-                for party in (pair.a, pair.b):
-                    shutil.rmtree(party / "run")
-                self.kill_and_resume(pair, "train", who, lambda _: time.sleep(fraction * seconds))
-                pair.both("resume")
-                self.check_finished(pair, steps)
-                self.assert_same_results(pair.results(), expected)
-        return steps
-
     def test_weights_under_encryption_survive(self):
         shared = {
             "model": {"kind": "wdl", "hidden": [4], "embedding_dim": 2},
-            "training": {"epochs": 5, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
+            "training": {"epochs": 3, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
             "scheme": {"update": "encrypted", "default": "paillier", "automatic": False},
             "alignment": {"mode": "aligned"},
         }
-        self.check_other_job(shared, columns={"one_hot": False}, both_have_all=True, private_a=PATIENCE, private_b=PATIENCE,
-                             table=program.Table(7, 90), test=program.Table(8, 40, first_id=50000))
-
-    def test_early_stopping_survives(self):
-        shared = {**LR, "training": {**LR["training"], "epochs": 30, "learning_rate": 0.5,
-                                     "early_stopping": {"patience": 2, "minimum_improvement": 0.01}}}
-        steps = self.check_other_job(shared, both_have_all=True, private_a=PATIENCE, private_b=PATIENCE)
-        self.assertLess(steps, 30 * Reference.steps // LR["training"]["epochs"])
+        pair = self.pair(shared, columns={"one_hot": False}, both_have_all=True, private_a=PATIENCE, private_b=PATIENCE,
+                         table=program.Table(7, 90), test=program.Table(8, 40, first_id=50000))
+        pair.both("train")
+        expected, steps = pair.results(), pair.summary("b")["steps"]
+        for party in (pair.a, pair.b):
+            shutil.rmtree(party / "run")
+        self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(lambda: 4 in pair.checkpoints("b")))
+        pair.both("resume")
+        self.check_finished(pair, steps)
+        self.assert_same_results(pair.results(), expected)
 
 
 if __name__ == "__main__":

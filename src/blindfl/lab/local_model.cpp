@@ -57,7 +57,7 @@ void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family famil
       chosen_labels.reserve(chosen.size());
       for (const std::uint32_t row : chosen) chosen_labels.push_back(labels[row]);
       optimizer.zero_grad();
-      nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels, chosen.size(), 1).view({-1})).backward();
+      nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels)).backward();
       const double learning_rate = plan.learning_rate_at(step++);
       static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(learning_rate);
       optimizer.step();

@@ -9,6 +9,10 @@ torch::Tensor to_tensor(std::span<const double> values, std::size_t rows, std::s
   return tensor;
 }
 
+torch::Tensor to_tensor(std::span<const double> values) {
+  return to_tensor(values, values.size(), 1).view({-1});
+}
+
 std::vector<double> to_vector(const torch::Tensor& tensor) {
   const torch::Tensor doubles = tensor.detach().to(torch::kFloat64).contiguous();
   const auto* first = doubles.data_ptr<double>();
@@ -16,7 +20,7 @@ std::vector<double> to_vector(const torch::Tensor& tensor) {
 }
 
 torch::Tensor labels_tensor(const data::Batch& batch) {
-  return to_tensor(batch.labels, batch.labels.size(), 1).view({-1});
+  return to_tensor(batch.labels);
 }
 
 }  // namespace blindfl::nn

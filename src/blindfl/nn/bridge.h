@@ -18,6 +18,9 @@ namespace blindfl::nn {
 /// A matrix of reals, row by row, as a float tensor.
 [[nodiscard]] torch::Tensor to_tensor(std::span<const double> values, std::size_t rows, std::size_t cols);
 
+/// The same as a vector.
+[[nodiscard]] torch::Tensor to_tensor(std::span<const double> values);
+
 /// The values of a tensor, row by row.
 [[nodiscard]] std::vector<double> to_vector(const torch::Tensor& tensor);
 

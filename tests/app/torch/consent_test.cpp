@@ -15,7 +15,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-TEST(TrainingRun, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
+TEST(Training, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
   const testing::ScratchFolder folder;
   (void)folder.write("a.csv", "x,y\n1,0\n0,1\n1,1\n");
   job::Job job;
@@ -26,15 +26,16 @@ TEST(TrainingRun, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
                           {.name = "y", .kind = data::ColumnKind::kNumeric}};
   job.own.link = {.dial = "127.0.0.1:1", .patience = 1, .plaintext = true};
   job.own.run.folder = folder / "run";
-  for (const auto start : {TrainingRun::Start::kNew, TrainingRun::Start::kResume}) {
+  for (const auto start : {TrainingTask::Start::kNew, TrainingTask::Start::kResume}) {
     std::ostringstream out;
-    EXPECT_THROW(TrainingRun(job, start, out).run(), ConsentError);
+    EXPECT_THROW(run_training({.job = job, .start = start, .resume = {}, .out = out}), ConsentError);
     EXPECT_THAT(out.str(), Not(HasSubstr("dialling")));
     EXPECT_FALSE(std::filesystem::exists(folder / "run"));
   }
   job.own.accept = job::Acceptance::kOpenTop;
   std::ostringstream out;
-  EXPECT_THROW(TrainingRun(job, TrainingRun::Start::kNew, out).run(), TransportError);
+  EXPECT_THROW(run_training({.job = job, .start = TrainingTask::Start::kNew, .resume = {}, .out = out}),
+               TransportError);
   EXPECT_THAT(out.str(), HasSubstr("dialling"));
 }
 

@@ -119,7 +119,7 @@ torch::Tensor federated_scores(const job::Shared& job, const Tables& tables) {
 torch::Tensor converged_scores(nn::Family family, std::size_t outputs, const Tables& tables) {
   lab::LocalModel model(tables.training.cols(), std::vector<std::size_t>{}, outputs);
   const torch::Tensor x = lab::features_tensor(tables.training);
-  const torch::Tensor y = nn::to_tensor(tables.training.labels(), tables.training.rows(), 1).view({-1});
+  const torch::Tensor y = nn::to_tensor(tables.training.labels());
   torch::optim::LBFGS optimizer(
       model->parameters(),
       torch::optim::LBFGSOptions(1).max_iter(500).tolerance_grad(1e-7).line_search_fn("strong_wolfe"));

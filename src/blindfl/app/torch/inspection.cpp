@@ -11,6 +11,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/run/run_folder.h"
 
 namespace blindfl::app {
 

@@ -128,9 +128,9 @@ protocol::Alignment align_scored(protocol::Session& session, const job::Job& job
   const std::string what = "rows to score";
   if (mode == job::AlignmentMode::kAligned) return align_rows(session, job, rows, what, out);
   const AlignmentOffer mine = kept.of(file, mode);
-  const AlignmentOffer theirs = exchange_alignment_offers(session, mine);
+  const AlignmentOffer theirs = protocol::exchange_alignment_offers(session, mine);
   const bool is_a = session.party() == Party::kA;
-  const auto common = common_alignment(is_a ? mine : theirs, is_a ? theirs : mine);
+  const auto common = protocol::common_alignment(is_a ? mine : theirs, is_a ? theirs : mine);
   // An id that the peer made up, or repeats, is none of ours.
   if (common && std::ranges::find(mine, *common) != mine.end()) {
     protocol::Alignment alignment = kept.load(file, mode, *common);

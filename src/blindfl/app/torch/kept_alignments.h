@@ -5,11 +5,16 @@
 #include <iosfwd>
 #include <string>
 
-#include "blindfl/app/alignment_offer.h"
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/run_files.h"
+#include "blindfl/protocol/align/alignment_offer.h"
 
 namespace blindfl::app {
+
+using protocol::alignment_id;
+using protocol::AlignmentId;
+using protocol::AlignmentOffer;
+using protocol::kMostOffered;
 
 /// The alignments of files that a model has scored, in its folder, so that who scores a file again does it in the same
 /// order. Masks and Z are then the same bit for bit (protocol::RepeatableScoring), and B learns nothing new of A's

@@ -11,19 +11,13 @@
 #include "blindfl/run/confusion.h"
 #include "blindfl/run/measure.h"
 #include "blindfl/run/report.h"
+#include "blindfl/train/evaluation.h"
 
 namespace blindfl::app {
 
-/// Scores of rows with their labels, at B: rows that do not count, or have no weight, are left out.
-struct Evaluation {
-  std::vector<double> predictions;  ///< probabilities, one column per class or of label 1; expected values or counts
-  std::vector<double> labels;
-  std::vector<double> weights = {};  ///< of the rows; empty: all count alike
-  std::size_t columns = 1;
-  double loss = 0;  ///< as training has it, with the weights of classes
-};
-/// `loss` is the training's. `weights` are those of the rows of `labels`; none: all count alike. `counts` says which of
-/// them count at all; none: all do. Nothing if no row does, and has a weight above 0.
+using train::Evaluation;
+
+/// As `train::evaluate_scores` does, with a job's predictions.
 [[nodiscard]] std::optional<Evaluation> evaluate_scores(const JobModel& model, const train::WeightedLoss& loss,
                                                         const torch::Tensor& scores, const std::vector<double>& labels,
                                                         const std::vector<double>& weights = {},

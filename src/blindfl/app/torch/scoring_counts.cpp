@@ -3,6 +3,7 @@
 #include <sys/file.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "blindfl/base/checked_file.h"
 #include "blindfl/base/digest.h"
@@ -98,6 +99,10 @@ std::uint64_t count_scoring(const fs::path& folder, const std::string& owner, co
   const std::uint64_t now = entry.count;
   write_counts(folder, owner, counts);
   return now;
+}
+
+void count_test(const fs::path& folder, const std::string& owner, const std::string& model, ByteView digest) {
+  (void)count_scoring(folder, owner, model, digest, std::numeric_limits<std::uint64_t>::max());
 }
 
 }  // namespace blindfl::app

@@ -32,4 +32,8 @@ void check_scorings(const std::filesystem::path& model_folder, const std::string
 std::uint64_t count_scoring(const std::filesystem::path& model_folder, const std::string& owner,
                             const std::string& model, ByteView digest, std::uint64_t most);
 
+/// Counts the test at the end of a training, whatever the limit is: a run that has come so far must be able to end.
+void count_test(const std::filesystem::path& model_folder, const std::string& owner, const std::string& model,
+                ByteView digest);
+
 }  // namespace blindfl::app

@@ -10,108 +10,141 @@
 #include "blindfl/app/torch/job_session.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/measures.h"
-#include "blindfl/app/torch/run_files.h"
+#include "blindfl/app/torch/scorer.h"
 #include "blindfl/app/torch/scores_file.h"
 #include "blindfl/app/torch/scoring_counts.h"
 #include "blindfl/app/torch/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/session/repeatable_scoring.h"
 
 namespace blindfl::app {
 
 namespace {
 
-protocol::Settings settings_of(const ModelFacts& facts) {
-  return protocol::Settings().add("the run in private.run.folder", facts.run).add("step", facts.step);
+namespace fs = std::filesystem;
+
+/// A file that is about to be scored, and the model that does it.
+struct ScoringTask {
+  LoadedModel loaded;
+  job::Job job;  ///< as the model was trained
+  PreparedRows rows;
+  MarkedFile file;
+
+  [[nodiscard]] bool is_b() const { return loaded.facts.party == Party::kB; }
+};
+
+/// What a party does before it meets the peer: A is asked, and the file is read.
+ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels labels_of_b,
+                            const std::optional<fs::path>& scores_path, std::ostream& out) {
+  if (scores_path) require_place(*scores_path, "--scores");
+  ScoringTask task{.loaded = LoadedModel::from(job.own.run.folder, job.own.party), .job = job, .rows = {}, .file = {}};
+  const ModelFacts& facts = task.loaded.facts;
+  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
+  require_consent(job.own, seen, Opens::kScoredRows);
+  if (const auto warning = outright_warning(job.own, seen)) out << *warning << "\n" << std::flush;
+  // The model is what it was trained as. How rows are found may be another way now.
+  task.job.shared = facts.shared;
+  task.job.shared.alignment = job.shared.alignment;
+  Preparation& preparation = task.loaded.preparation;
+  preparation.set_row_memory(job::row_memory_of(job.own.resources));
+  task.rows = preparation.read(path, task.is_b() ? labels_of_b : Labels::kNone, job.own.run.folder);
+  if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(task.rows.ids, path);
+  out << "read " << plainly_counted(task.rows.rows->rows(), "row") << "\n";
+  if (!task.rows.filled.empty()) out << words_of(task.rows.filled) << "\n";
+  if (task.is_b() && !preparation.classes().empty()) {
+    out << class_words(facts.shared.model, preparation.classes()) << "\n";
+  }
+  out << std::flush;
+  task.file = {path, task.rows.rows->rows(), task.rows.digest};
+  if (!task.is_b()) {
+    check_scorings(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, job.own.limits.scorings);
+  }
+  return task;
+}
+
+/// The scores of a task's file. What it is made with must outlive it.
+class ScoredFile {
+ public:
+  ScoredFile(const ScoringTask& task, JobSession& connection, std::ostream& out)
+      : aligned(*task.rows.rows, alignment_of(task, connection.session(), out)),
+        scorer(connection.session(), task.loaded),
+        scores(counted(task, out).score(aligned)) {
+    connection.finish();
+  }
+
+  AlignedRows aligned;
+  Scorer scorer;
+  torch::Tensor scores;  ///< at B
+
+ private:
+  static protocol::Alignment alignment_of(const ScoringTask& task, protocol::Session& session, std::ostream& out) {
+    const ModelFacts& facts = task.loaded.facts;
+    const KeptAlignments kept(task.loaded.folder, facts.owner(), facts.name());
+    return align_scored(session, task.job, task.rows, task.file, kept, out);
+  }
+  /// A counts before anything is opened.
+  const Scorer& counted(const ScoringTask& task, std::ostream& out) const {
+    if (task.is_b()) return scorer;
+    const ModelFacts& facts = task.loaded.facts;
+    const std::uint64_t most = task.job.own.limits.scorings;
+    const std::uint64_t count = count_scoring(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, most);
+    out << "scoring " << count << " of this file with this model, of " << most << " (private.limits.scorings)\n";
+    return scorer;
+  }
+};
+
+JobSession::Options options_of(const ScoringTask& task, const std::string& command) {
+  return {.command = command, .subject = task.loaded.settings(), .ledger = {}, .keys = task.loaded.keys};
+}
+
+void tell_count(const ScoredFile& scored, std::ostream& out) {
+  out << "scored " << plainly_counted(scored.aligned.rows(), "row") << "; the scores are B's alone\n";
+}
+
+void write(const fs::path& path, const ScoringTask& task, const ScoredFile& scored, std::ostream& out) {
+  write_scores(path, scored.scorer.model(), scored.scores, scored.aligned.alignment(), task.rows,
+               task.loaded.preparation.classes());
+  out << "scores: " << path.string() << "\n";
+}
+
+void print_quality(const ScoringTask& task, const ScoredFile& scored, std::ostream& out) {
+  const JobModel& model = scored.scorer.model();
+  const job::Model& kind = task.job.shared.model;
+  const auto evaluation =
+      evaluate_scores(model, job_loss(model, {}), scored.scores, scored.aligned.in_order(task.rows.labels),
+                      task.rows.weights.empty() ? std::vector<double>() : scored.aligned.in_order(task.rows.weights),
+                      scored.aligned.alignment().real);
+  require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
+  out << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
+  for (const run::Measure& value : measure(metrics_of(kind, task.job.own.top), *evaluation)) {
+    out << "\n" << value.name << " " << value.value;
+  }
+  out << "\n";
+  const run::ConfusionMatrix confusion = confusion_of(kind, *evaluation, task.loaded.preparation.classes());
+  if (!confusion.empty()) out << run::confusion_text(confusion);
 }
 
 }  // namespace
 
-void ScoringRun::predict(const std::optional<std::filesystem::path>& scores) {
-  require<ConfigError>(job_.own.data.score.has_value(),
+void predict(const job::Job& job, const std::optional<fs::path>& scores, std::ostream& out) {
+  require<ConfigError>(job.own.data.score.has_value(),
                        "--data is missing, and so is private.data.score: the file with rows to predict the labels of");
-  run(Use::kPredict, *job_.own.data.score, scores);
+  const ScoringTask task = prepare_scoring(job, *job.own.data.score, Labels::kNone, scores, out);
+  JobSession connection(task.job, options_of(task, "predict"), out);
+  const ScoredFile scored(task, connection, out);
+  if (!task.is_b()) return tell_count(scored, out);
+  if (scores) write(*scores, task, scored, out);
 }
 
-void ScoringRun::evaluate(const std::optional<std::filesystem::path>& scores) {
-  require<ConfigError>(job_.own.data.test.has_value(),
+void evaluate(const job::Job& job, const std::optional<fs::path>& scores, std::ostream& out) {
+  require<ConfigError>(job.own.data.test.has_value(),
                        "--data is missing, and so is private.data.test: the file to measure with");
-  run(Use::kEvaluate, *job_.own.data.test, scores);
-}
-
-void ScoringRun::run(Use use, const std::filesystem::path& path,
-                     const std::optional<std::filesystem::path>& scores_path) {
-  const Party party = job_.own.party;
-  const bool is_b = party == Party::kB;
-  const std::filesystem::path folder = job_.own.run.folder / "model";
-  if (scores_path) require_place(*scores_path, "--scores");
-  const ModelFacts facts = load_model_facts(folder);
-  require<ConfigError>(facts.party == party, folder.string(),
-                       ": holds the other party's shares of the model; check private.party and private.run.folder");
-  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
-  require_consent(job_.own, seen, Opens::kScoredRows);
-  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
-  // The model is what it was trained as. How rows are found may be another way now.
-  job::Job job = job_;
-  job.shared = facts.shared;
-  job.shared.alignment = job_.shared.alignment;
-  Preparation preparation = load_preparation(folder);
-  preparation.set_row_memory(job::row_memory_of(job_.own.resources));
-  const bool needs_labels = is_b && use == Use::kEvaluate;
-  const PreparedRows rows = preparation.read(path, needs_labels ? Labels::kNeeded : Labels::kNone, job_.own.run.folder);
-  if (job.shared.alignment.mode != job::AlignmentMode::kAligned) check_ids(rows.ids, path);
-  out_ << "read " << plainly_counted(rows.rows->rows(), "row") << "\n";
-  if (!rows.filled.empty()) out_ << words_of(rows.filled) << "\n";
-  if (is_b && !preparation.classes().empty()) {
-    out_ << class_words(job.shared.model, preparation.classes()) << "\n";
-  }
-  out_ << std::flush;
-  const MarkedFile file{path, rows.rows->rows(), rows.digest};
-  const std::uint64_t most = job_.own.limits.scorings;
-  if (!is_b) check_scorings(folder, facts.owner(), facts.name(), file.digest, most);
-
-  JobSession connection(job,
-                        {.command = use == Use::kPredict ? "predict" : "evaluate",
-                         .subject = settings_of(facts),
-                         .ledger = {},
-                         .keys = load_keys(folder)},
-                        out_);
-  protocol::Session& session = connection.session();
-  const KeptAlignments kept(folder, facts.owner(), facts.name());
-  const AlignedRows aligned(*rows.rows, align_scored(session, job, rows, file, kept, out_));
-  const JobLayers layers = job_layers(job.shared, facts.shape_a, facts.shape_b, facts.rows);
-  JobModel model = make_model(session, job.shared.model, layers);
-  const protocol::MaskKey masks = load_model(folder, model);
-  const protocol::RepeatableScoring repeatable(session, masks);
-  if (!is_b) {
-    const std::uint64_t count = count_scoring(folder, facts.owner(), facts.name(), file.digest, most);
-    out_ << "scoring " << count << " of this file with this model, of " << most << " (private.limits.scorings)\n";
-  }
-  const torch::Tensor scores = train::score(model.forward, aligned, job.shared.training.batch);
-  connection.finish();
-
-  if (!is_b) {
-    out_ << "scored " << plainly_counted(aligned.rows(), "row") << "; the scores are B's alone\n";
-    return;
-  }
-  if (use == Use::kEvaluate) {
-    const auto evaluation = evaluate_scores(
-        model, job_loss(model, {}), scores, aligned.in_order(rows.labels),
-        rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights), aligned.alignment().real);
-    require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
-    out_ << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
-    for (const run::Measure& value : measure(metrics_of(job.shared.model, job.own.top), *evaluation)) {
-      out_ << "\n" << value.name << " " << value.value;
-    }
-    out_ << "\n";
-    const run::ConfusionMatrix confusion = confusion_of(job.shared.model, *evaluation, preparation.classes());
-    if (!confusion.empty()) out_ << run::confusion_text(confusion);
-  }
-  if (scores_path) {
-    write_scores(*scores_path, model, scores, aligned.alignment(), rows, preparation.classes());
-    out_ << "scores: " << scores_path->string() << "\n";
-  }
+  const ScoringTask task = prepare_scoring(job, *job.own.data.test, Labels::kNeeded, scores, out);
+  JobSession connection(task.job, options_of(task, "evaluate"), out);
+  const ScoredFile scored(task, connection, out);
+  if (!task.is_b()) return tell_count(scored, out);
+  print_quality(task, scored, out);
+  if (scores) write(*scores, task, scored, out);
 }
 
 }  // namespace blindfl::app

@@ -23,20 +23,23 @@ std::optional<std::filesystem::path> path_of(const Arguments& arguments, std::st
 }
 
 void run_train(const Arguments& arguments, std::ostream& out) {
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kNew, out).run();
+  run_training({.job = read_job_options(arguments), .start = TrainingTask::Start::kNew, .resume = {}, .out = out});
 }
 
 void run_resume(const Arguments& arguments, std::ostream& out) {
   ResumeOptions resume;
   if (arguments.has("epochs")) resume.epochs = static_cast<std::size_t>(arguments.integer("epochs", 1, 1'000'000));
-  resume.go_back = arguments.has("go-back");
+  resume.start.go_back = arguments.has("go-back");
   if (::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1) {
-    resume.confirm = [&out](const std::string& question) {
+    resume.start.confirm = [&out](const std::string& question) {
       const std::string answer = init::Questions(&std::cin, out).ask("go-back", question, "no");
       return answer == "yes" || answer == "y";
     };
   }
-  TrainingRun(read_job_options(arguments), TrainingRun::Start::kResume, out, std::move(resume)).run();
+  run_training({.job = read_job_options(arguments),
+                .start = TrainingTask::Start::kResume,
+                .resume = std::move(resume),
+                .out = out});
 }
 
 void run_predict(const Arguments& arguments, std::ostream& out) {
@@ -46,13 +49,13 @@ void run_predict(const Arguments& arguments, std::ostream& out) {
   if (job.own.party == Party::kB && !scores) {
     throw UsageError("--scores is missing: where B's predictions go");
   }
-  ScoringRun(job, out).predict(scores);
+  predict(job, scores, out);
 }
 
 void run_evaluate(const Arguments& arguments, std::ostream& out) {
   job::Job job = read_job_options(arguments);
   if (const auto data = path_of(arguments, "data")) job.own.data.test = data;
-  ScoringRun(job, out).evaluate(path_of(arguments, "scores"));
+  evaluate(job, path_of(arguments, "scores"), out);
 }
 
 void run_align(const Arguments& arguments, std::ostream& out) {

@@ -3,675 +3,223 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
-#include <cmath>
-#include <iomanip>
 #include <iostream>
-#include <limits>
 #include <ostream>
-#include <sstream>
 
-#include "blindfl/app/commands/run.h"
-#include "blindfl/app/job/kept_job.h"
-#include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/plan/open_top.h"
-#include "blindfl/app/plan/peer_limits.h"
-#include "blindfl/app/plan/plan_text.h"
-#include "blindfl/app/torch/baseline.h"
-#include "blindfl/app/torch/folder_start.h"
-#include "blindfl/app/torch/kept_alignments.h"
-#include "blindfl/app/torch/row_split.h"
-#include "blindfl/app/torch/scores_file.h"
-#include "blindfl/app/torch/scoring_counts.h"
-#include "blindfl/app/torch/training_report.h"
-#include "blindfl/base/atomic_file.h"
+#include "blindfl/app/torch/training_end.h"
 #include "blindfl/base/error.h"
-#include "blindfl/base/number_text.h"
-#include "blindfl/base/text.h"
-#include "blindfl/he/plan.h"
-#include "blindfl/protocol/session/repeatable_scoring.h"
-#include "blindfl/run/loss_trend.h"
 
 namespace blindfl::app {
 
 namespace {
 
-namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
 using Seconds = std::chrono::duration<double>;
 
-/// Steps between two votes to stop.
-constexpr std::uint64_t kStepsBetweenVotes = 8;
-
-std::chrono::sys_seconds now_in_seconds() {
-  return std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
-}
-
-/// Checkpoints of a whole run, about, where there are more epochs than anybody wants to go back to.
-constexpr std::size_t kCheckpoints = 100;
-
-/// A baseline may take as long as training did, and this many seconds in any case.
-constexpr double kBaselineSeconds = 60;
-
-std::string decimal(double value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4) << value;
-  return text.str();
-}
-
-/// Weights in the order of an alignment, if there are any.
-std::vector<double> in_order(const AlignedRows& aligned, const PreparedRows& rows) {
-  return rows.weights.empty() ? std::vector<double>() : aligned.in_order(rows.weights);
-}
-
-}  // namespace
-
-TrainingRun::TrainingRun(const job::Job& job, Start start, std::ostream& out, ResumeOptions resume)
-    : job_(job), start_(start), resume_(std::move(resume)), out_(out), party_(job.own.party) {
+void check_job(const job::Job& job) {
   require<ConfigError>(job.own.data.train.has_value(), "private.data.train is missing: the file to train on");
   require<ConfigError>(!job.own.data.test || job.shared.training.test_share.value_or(0) == 0,
                        "shared.training.test_share is for jobs without a test file, and private.data.test names one; "
                        "leave out one of them");
 }
 
-TrainingRun::~TrainingRun() {
-  std::error_code ignored;
-  if (early_ledger_) fs::remove(*early_ledger_, ignored);
-}
-
-void TrainingRun::run() {
-  const auto begin = Clock::now();
-  open_folder();
-  read_files();
-  ask_consent();
-  try {
-    meet_peer();
-    if (!resumed_) begin_folder();
-    take_rows();
-    make_parts();
-    load_or_begin();
-    setup_seconds_ = Seconds(Clock::now() - begin).count();
-    train();
-    if (!stopped_) finish();
-    connection_->finish();
-    if (!stopped_ && is_b()) {
-      // The peer need not wait for what follows.
-      connection_->channel().close();
-      add_baseline();
-    }
-  } catch (const std::exception& error) {
-    const bool asked = connection_ && connection_->interrupted();
-    // Of a run that failed before its first step nothing is kept, so that it can be started again once it is mended.
-    if (folder_ && begun_ && !log_ && !asked) {
-      folder_.reset();
-      remove_run(job_.own.run.folder);
-    }
-    // A run that was there, and has not been loaded, is what it was.
-    if (folder_ && (begun_ || log_)) write_summary(asked ? run::RunState::kInterrupted : run::RunState::kFailed);
-    require<Error>(!asked, "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
-    const bool lost = dynamic_cast<const TransportError*>(&error) != nullptr;
-    if (lost && folder_ && log_ && !folder_->checkpoints().empty()) fail<TransportError>(error.what(), way_on());
-    throw;
-  }
-  require<Error>(!stopped_, "stopped after step ", state_.step, " of ", trainer_->steps(),
-                 "; continue with `blindfl resume` at both parties");
-}
-
-std::string TrainingRun::way_on() const {
-  const std::string more = resume_.epochs ? " --epochs " + std::to_string(epochs_) : std::string();
-  return ". Nothing is lost up to step " + std::to_string(folder_->checkpoints().front().step) + ": `blindfl resume" +
-         more + "` at both parties continues there";
-}
-
-void TrainingRun::open_folder() {
-  const fs::path& path = job_.own.run.folder;
-  const fs::path above = fs::absolute(path).parent_path();
-  require<ConfigError>(fs::is_directory(above), "private.run.folder: the folder above it, ", above.string(),
-                       ", is not there; make it first");
-  remove_old_early_ledgers(path);
-  const bool is_there = fs::exists(path) && !(fs::is_directory(path) && fs::is_empty(path));
-  if (!is_there) return;
-  require<ConfigError>(start_ == Start::kResume, path.string(),
-                       ": there is something in it already; `blindfl resume` continues a run, and another "
-                       "private.run.folder begins a new one");
-  if (!fs::exists(path / "summary.json")) {
-    require<ConfigError>(fs::is_directory(path) && is_only_begun(path), path.string(),
-                         ": is not the folder of a run; name another private.run.folder");
-    fs::remove_all(path);
-    return;
-  }
-  summary_ = run::read_summary(path);
-  folder_.emplace(run::RunFolder::reopen(path, party_, summary_.run));
-  require_same_options(path, job_);
-  keys_ = load_keys(path);
-}
-
-void TrainingRun::read_files() {
-  const auto begin = Clock::now();
-  const bool prepared = folder_ && fs::exists(folder_->path() / "preparation.bin");
-  preparation_.emplace(prepared ? load_preparation(folder_->path()) : job::fit_preparation(job_));
-  preparation_->set_row_memory(job::row_memory_of(job_.own.resources));
-  const Labels labels = is_b() ? Labels::kNeeded : Labels::kNone;
-  const fs::path scratch = fs::absolute(job_.own.run.folder).parent_path();
-  train_rows_ = preparation_->read(*job_.own.data.train, labels, scratch);
-  if (job_.own.data.test) test_rows_.emplace(preparation_->read(*job_.own.data.test, labels, scratch));
-  if (job_.shared.alignment.mode != job::AlignmentMode::kAligned) {
-    check_ids(train_rows_.ids, *job_.own.data.train);
-    if (test_rows_) check_ids(test_rows_->ids, *job_.own.data.test);
-  }
-  out_ << "read " << plainly_counted(train_rows_.rows->rows(), "row") << " to train on";
-  if (test_rows_) out_ << " and " << test_rows_->rows->rows() << " to test on";
-  out_ << ": " << words_of(preparation_->shape()) << " (" << seconds_text(Seconds(Clock::now() - begin).count())
-       << ")\n";
-  tell_about_data();
-}
-
-void TrainingRun::tell_about_data() {
-  const std::string classes = class_words(job_.shared.model, preparation_->classes());
-  if (!classes.empty()) out_ << classes << "\n";
-  if (!train_rows_.filled.empty()) out_ << words_of(train_rows_.filled) << "\n";
-  if (test_rows_ && !test_rows_->filled.empty()) out_ << "of the test file, " << words_of(test_rows_->filled) << "\n";
-  for (const std::string& name : preparation_->constant_columns()) {
-    out_ << "column '" << printable(name)
-         << "' says the same in all rows of the training file: nothing is learned from it\n";
-  }
-  out_ << std::flush;
-}
-
 // Before the peer is met: B's shape is not known yet, and A need not know it to say no.
-void TrainingRun::ask_consent() {
-  require_consent(job_.own, open_top_facts(job_.shared, preparation_->shape(), std::nullopt));
-  if (const auto warning = seed_warning(job_.own)) out_ << *warning << "\n" << std::flush;
+void ask_consent(const TrainingTask& task, const Preparation& preparation) {
+  require_consent(task.job.own, open_top_facts(task.job.shared, preparation.shape(), std::nullopt));
+  if (const auto warning = seed_warning(task.job.own)) task.out << *warning << "\n" << std::flush;
 }
 
-void TrainingRun::meet_peer() {
-  JobSession::Options options{.command = "train", .ledger = {}, .keys = keys_};
-  if (job_.own.run.ledger) {
-    if (folder_) {
-      options.ledger = folder_->new_ledger_path();
-    } else {
-      early_ledger_ = early_ledger_path(job_.own.run.folder);
-      fs::remove(*early_ledger_);
-      options.ledger = early_ledger_;
+/// Of a new run that fails before its first step nothing is kept, so that it can be started again once it is mended.
+/// Where its user stops it, the folder says so.
+class NewRun {
+ public:
+  NewRun(train::StartedRun& run, JobSession& connection) : run_(run), connection_(connection) {}
+  NewRun(const NewRun&) = delete;
+  NewRun& operator=(const NewRun&) = delete;
+  ~NewRun() {
+    if (begun_ || run_.resumed) return;
+    try {
+      if (!connection_.interrupted()) {
+        train::remove_run(run_.folder.path());
+        return;
+      }
+      run::RunSummary summary = run_.folder.summary();
+      summary.sent = net::total(connection_.channel().sent());
+      summary.received = net::total(connection_.channel().received());
+      write_summary(run_.folder, summary, run::RunState::kInterrupted);
+    } catch (const std::exception&) {  // what went wrong before is what matters
     }
   }
-  connection_ = std::make_unique<JobSession>(job_, options, out_);
+  void begin() { begun_ = true; }
 
-  RunOffer mine;
-  if (folder_) {
-    mine.run = summary_.run;
-    for (const run::SavedStep& saved : folder_->checkpoints()) {
-      if (mine.steps.size() < RunOffer::kMostSteps) mine.steps.push_back(saved.step);
-    }
+ private:
+  train::StartedRun& run_;
+  JobSession& connection_;
+  bool begun_ = false;
+};
+
+train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed,
+                                const RunRows& rows, const BuiltModel& built, const JobSession& connection) {
+  const job::Training& training = agreed.job.shared.training;
+  train::LoopOptions options;
+  options.checkpoint_every = training.checkpoint_every;
+  options.keep = task.job.own.run.keep;
+  options.early_stopping = {.patience = training.early_stopping.patience,
+                            .minimum_improvement = training.early_stopping.minimum_improvement};
+  if (rows.validation) options.validate = [&] { return validate(data, agreed, rows, built); };
+  if (const auto most = task.job.own.top.clip_gradient; most && task.is_b()) {
+    options.before_step = [&built, most] {
+      torch::nn::utils::clip_grad_norm_(built.model.module->parameters(), *most);
+    };
   }
-  agree_on_start(mine, exchange_offers(connection_->session(), mine));
-  if (resumed_ || !folder_) return;
-  // Nothing was trained yet: both begin anew.
-  if (options.ledger) {
-    early_ledger_ = early_ledger_path(job_.own.run.folder);
-    fs::rename(*options.ledger, *early_ledger_);
-  }
-  folder_.reset();
-  remove_run(job_.own.run.folder);
-}
-
-void TrainingRun::agree_on_start(const RunOffer& mine, const RunOffer& theirs) {
-  protocol::Session& session = connection_->session();
-  // What nobody says follows from what both know.
-  const std::optional<std::size_t> said = resume_.epochs ? resume_.epochs : job_.shared.training.epochs;
-  const std::string epochs = said ? std::to_string(*said) : "left open";
-  session.agree("how far the run goes",
-                protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
-  session.settle();
-  resumed_ = common_step(mine, theirs);
-  require<ConfigError>(resumed_ || !resume_.epochs,
-                       "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
-  if (resumed_) confirm_going_back(resume_, mine, theirs, *resumed_);
-}
-
-void TrainingRun::begin_folder() {
-  summary_ = {};
-  summary_.party = party_;
-  summary_.run = connection_->session().id();
-  summary_.release = version();
-  summary_.model = job::Value<job::ModelKind>::write(job_.shared.model.kind);
-  summary_.started = now_in_seconds();
-  folder_.emplace(run::RunFolder::create(job_.own.run.folder, summary_));
-  begun_ = true;
-  if (early_ledger_) {
-    fs::rename(*early_ledger_, folder_->new_ledger_path());
-    early_ledger_.reset();
-  }
-  write_text_atomically(folder_->path() / "job.yaml", job::kept_text(job_), Readers::kOwner);
-  save_preparation(folder_->path(), *preparation_);
-}
-
-void TrainingRun::take_rows() {
-  protocol::Session& session = connection_->session();
-  session.agree("the test file", protocol::Settings().add("private.data.test is given", test_rows_.has_value()));
-  session.settle();
-  train_file_ = MarkedFile{*job_.own.data.train, train_rows_.rows->rows(), train_rows_.digest};
-  if (test_rows_) test_file_ = MarkedFile{*job_.own.data.test, test_rows_->rows->rows(), test_rows_->digest};
-  if (resumed_) {
-    alignment_ = load_alignment(folder_->path(), *train_file_, test_file_);
-  } else {
-    alignment_.train = align_rows(session, job_, train_rows_, "training rows", out_);
-    if (test_rows_) alignment_.test = align_rows(session, job_, *test_rows_, "test rows", out_);
-    save_alignment(folder_->path(), alignment_, *train_file_, test_file_);
-  }
-  job_.shared = settled(job_.shared, alignment_.train.size(), test_rows_.has_value());
-}
-
-void TrainingRun::make_parts() {
-  protocol::Session& session = connection_->session();
-  const PartyShape& mine = preparation_->shape();
-  theirs_ = exchange_shapes(session, mine);
-  check_peer_shape(job_.own.limits, theirs_);
-  out_ << "the peer has " << words_of(theirs_) << "\n";
-  const run::DisclosureFacts seen = open_top_facts(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_);
-  if (const auto warning = outright_warning(job_.own, seen)) out_ << *warning << "\n" << std::flush;
-  layers_ = job_layers(job_.shared, is_b() ? theirs_ : mine, is_b() ? mine : theirs_, alignment_.train.size());
-  expected_ = estimate(*layers_, job_.shared.scheme, job_link(job_.shared.scheme));
-  settle_epochs();
-  warn_of_hiding();
-  const job::Training& training = job_.shared.training;
-  const SplitPlaces split = split_places(split_of(training, alignment_.train.size()), training.order_seed);
-  protocol::Alignment trained_on = select_places(alignment_.train, split.training);
-  if (is_b()) {
-    weighting_ = weighting_of(job_, train_rows_, trained_on);
-    if (!weighting_.by_class.empty()) out_ << weight_words(preparation_->classes(), weighting_.by_class) << "\n";
-  }
-  training_.emplace(*train_rows_.rows, std::move(trained_on), weighting_.by_row);
-  const auto choose = [&](std::optional<AlignedRows>& rows, const std::vector<std::uint32_t>& places) {
-    if (!places.empty()) rows.emplace(*train_rows_.rows, select_places(alignment_.train, places));
-  };
-  choose(validation_, split.validation);
-  choose(test_, split.test);
-  if (test_rows_) test_.emplace(*test_rows_->rows, *alignment_.test);
-  count_rows();
-
-  torch::manual_seed(job_.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
-  model_ = make_model(session, job_.shared.model, *layers_);
-  for (const std::string& line : choice_lines(model_.plan)) out_ << line << "\n";
-  if (is_b() && model_.family == nn::Family::kLinear) {
-    model_.labels = standardised(training_->only_real().in_order(train_rows_.labels));
-  }
-  loss_ = job_loss(model_, weighting_.by_class);
-  trainer_ = std::make_unique<train::Trainer>(*model_.module, model_.forward, loss_, *training_, train_options());
-}
-
-train::TrainOptions TrainingRun::train_options() const {
-  const job::Training& training = job_.shared.training;
-  train::TrainOptions options{.epochs = epochs_,
-                              .batch = training.batch,
-                              .sgd = layers_->sgd,
-                              .order_seed = training.order_seed,
-                              .most_for_placeholders = weighting_.most_for_placeholders};
-  // Layers stay as they were planned, whatever the run is prolonged to.
-  if (resume_.epochs && !keys_) options.sgd.steps = epochs_ * layers_->steps_per_epoch;
+  options.stop_asked = [&connection] { return connection.stop_asked(); };
   return options;
 }
 
-void TrainingRun::settle_epochs() {
-  epochs_ = resume_.epochs.value_or(layers_->epochs);
-  require<ConfigError>(epochs_ <= layers_->epochs || !keys_,
-                       "--epochs: this run updates weights under encryption, in sums with room for the ",
-                       layers_->epochs,
-                       " epochs that were planned and no more; start a new run with more epochs, or with "
-                       "shared.scheme.update: exchanged");
-  if (epochs_ > 2 * layers_->epochs) {
-    out_ << "this run was planned for " << layers_->epochs << " epochs: with " << epochs_
-         << " it opens more values than its hiding was planned for, and each doubling costs one bit of it\n";
-  }
-}
-
-// Both parties are told before anything is masked; what hides enough needs no words.
-void TrainingRun::warn_of_hiding() const {
-  if (-std::log2(expected_.exposure) >= he::kHidingOfRun) return;
-  out_ << "WARNING: hiding of masks and noise: " << hiding_in_words(expected_.exposure)
-       << ". SECURITY.md says what that means.\n"
-       << std::flush;
-}
-
-void TrainingRun::check_progress() const {
-  require<ConfigError>(*resumed_ <= trainer_->steps(), "the run is at step ", *resumed_, ", after ",
-                       *resumed_ / trainer_->steps_per_epoch(), " whole epochs, and ", epochs_, " epochs are ",
-                       trainer_->steps(),
+void check_progress(const train::StartedRun& run, const train::Trainer& trainer, const AgreedRun& agreed) {
+  if (!run.resumed) return;
+  require<ConfigError>(*run.resumed <= trainer.steps(), "the run is at step ", *run.resumed, ", after ",
+                       *run.resumed / trainer.steps_per_epoch(), " whole epochs, and ", agreed.options.epochs,
+                       " epochs are ", trainer.steps(),
                        " steps: say how far it goes with `blindfl resume --epochs N` at both parties");
 }
 
-void TrainingRun::count_rows() {
-  // A cannot tell which of its rows have no label at B.
-  const auto count = [&](const std::optional<AlignedRows>& rows) -> std::uint64_t {
-    if (!rows) return 0;
-    return is_b() ? rows->real() : rows->rows();
+train::RunLog::Options log_options(const TrainingTask& task, const train::StartedRun& run,
+                                   const train::TrainingLoop& loop, const net::TimedTransport& timing) {
+  train::RunLog::Options options;
+  options.progress = task.job.own.run.progress && task.job.own.run.log != job::LogLevel::kQuiet;
+  options.terminal = &task.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
+  options.seconds_before = loop.state().seconds;
+  options.resumed_after = run.resumed;
+  options.resumed_epoch = loop.epoch_of(loop.state().step);
+  options.seconds_waiting = [&timing] { return timing.seconds_waiting() + timing.seconds_sending(); };
+  return options;
+}
+
+/// Trains to the end, or to where somebody stops it.
+TrainingCost train_steps(JobSession& connection, train::TrainingLoop& loop, train::RunLog& log) {
+  connection.stop_in_order(true);
+  const net::Channel& channel = connection.channel();
+  const net::TimedTransport& timing = connection.timing();
+  const auto now = [&] {
+    return TrainingCost{.training_seconds = Seconds(Clock::now().time_since_epoch()).count(),
+                        .waiting = timing.seconds_waiting(),
+                        .sending = timing.seconds_sending(),
+                        .in_protocol = connection.session().protocol_time().seconds(),
+                        .bytes_sent = net::total(channel.sent()).bytes,
+                        .bytes_received = net::total(channel.received()).bytes};
   };
-  summary_.rows = {.training = count(training_), .validation = count(validation_), .test = count(test_)};
-  require<DataError>(summary_.rows.training > 0,
-                     "none of the rows to train on is one that both parties have; they have too few in common");
-  out_ << "training on " << summary_.rows.training << " rows";
-  if (validation_) out_ << ", validating on " << summary_.rows.validation;
-  if (test_) out_ << ", testing on " << summary_.rows.test << (test_rows_ ? "" : " of the same file");
-  if (is_b() && training_->real() < training_->rows()) {
-    out_ << "; " << training_->rows() - training_->real() << " placeholders among the rows to train on do not count";
-  }
-  out_ << "\n";
+  const TrainingCost before = now();
+  loop.run(&log);
+  connection.stop_in_order(false);
+  const TrainingCost after = now();
+  return {.training_seconds = after.training_seconds - before.training_seconds,
+          .waiting = after.waiting - before.waiting,
+          .sending = after.sending - before.sending,
+          .in_protocol = after.in_protocol - before.in_protocol,
+          .bytes_sent = after.bytes_sent - before.bytes_sent,
+          .bytes_received = after.bytes_received - before.bytes_received};
 }
 
-void TrainingRun::load_or_begin() {
-  if (resumed_) {
-    check_progress();
-    state_ = load_checkpoint(*folder_, *resumed_, model_, trainer_->optimizer());
-    require<ConfigError>(!resume_.epochs || !state_.enough, "--epochs: early stopping ended this run after step ",
-                         state_.step, ", and would again; start a new run with another shared.training.early_stopping");
-    trainer_->resume_after(state_.step);
-    sent_before_ = state_.sent;
-    received_before_ = state_.received;
-    supersede_checkpoints_after(*folder_, state_.step, kept_checkpoints());
-    out_ << "resuming after step " << state_.step << " of " << trainer_->steps() << "\n";
+void train_and_finish(const TrainedRun& run, TrainingCost& cost) {
+  const double setup_seconds = cost.setup_seconds;
+  cost = train_steps(run.connection, run.loop, run.log);
+  cost.setup_seconds = setup_seconds;
+  std::optional<Evaluation> test;
+  if (run.loop.stopped()) {
+    run.write_summary(run::RunState::kInterrupted);
   } else {
-    checkpoint();
+    test = finish(run);
   }
-  best_before_ = state_.best_step;
-  RunLog::Options options{.progress = job_.own.run.progress && job_.own.run.log != job::LogLevel::kQuiet,
-                          .terminal = &out_ == &std::cout && ::isatty(STDOUT_FILENO) == 1,
-                          .seconds_before = state_.seconds};
-  if (resumed_) {
-    const std::uint64_t per_epoch = trainer_->steps_per_epoch();
-    options.resumed_after = state_.step;
-    options.resumed_epoch = per_epoch > 0 ? (state_.step + per_epoch - 1) / per_epoch : 0;
-  }
-  log_ = std::make_unique<RunLog>(*folder_, party_, connection_->channel(), connection_->timing(), out_, options);
-  // Of a run that had finished, and is resumed.
-  summary_.results.clear();
-  summary_.baseline.clear();
-  summary_.confusion = {};
-  summary_.still_falling.reset();
-  write_summary(run::RunState::kRunning);
-}
-
-void TrainingRun::train() {
-  connection_->stop_in_order(true);
-  const net::Channel& channel = connection_->channel();
-  const auto begin = Clock::now();
-  const net::Traffic sent_before = net::total(channel.sent());
-  const net::Traffic received_before = net::total(channel.received());
-  const net::TimedTransport& timing = connection_->timing();
-  const double waited = timing.seconds_waiting();
-  const double sending = timing.seconds_sending();
-  const double in_protocol = connection_->session().protocol_time().seconds();
-  const auto clip = [&] {
-    if (is_b() && job_.own.top.clip_gradient) {
-      torch::nn::utils::clip_grad_norm_(model_.module->parameters(), *job_.own.top.clip_gradient);
-    }
-  };
-  while (!trainer_->done() && !state_.enough && !stopped_) {
-    log_->step(trainer_->take_step(clip));
-    ++steps_here_;
-    state_.step = trainer_->step();
-    const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
-    StopVote vote{.stop = connection_->stop_asked()};
-    if (epoch_ends && validation_) validate(vote);
-    if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
-      count_votes(vote, exchange_votes(connection_->session(), state_.step, vote));
-    }
-    if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
-  }
-  connection_->stop_in_order(false);
-  training_seconds_ = Seconds(Clock::now() - begin).count();
-  waiting_ = timing.seconds_waiting() - waited;
-  sending_ = timing.seconds_sending() - sending;
-  in_protocol_ = connection_->session().protocol_time().seconds() - in_protocol;
-  trained_sent_ = {.messages = 0, .bytes = net::total(channel.sent()).bytes - sent_before.bytes};
-  trained_received_ = {.messages = 0, .bytes = net::total(channel.received()).bytes - received_before.bytes};
-  if (stopped_) write_summary(run::RunState::kInterrupted);
-}
-
-bool TrainingRun::checkpoint_is_due(bool epoch_ends) const {
-  const job::Training& training = job_.shared.training;
-  if (training.checkpoint_every > 0 && state_.step % training.checkpoint_every == 0) return true;
-  if (!epoch_ends) return false;
-  // Any epoch may turn out to be the best.
-  if (training.early_stopping.patience > 0 || trainer_->done()) return true;
-  return epoch_of(state_.step) % ((epochs_ + kCheckpoints - 1) / kCheckpoints) == 0;
-}
-
-std::uint64_t TrainingRun::epoch_of(std::uint64_t step) const {
-  const std::uint64_t per_epoch = trainer_->steps_per_epoch();
-  return (step + per_epoch - 1) / per_epoch;
-}
-
-void TrainingRun::validate(StopVote& vote) {
-  const torch::Tensor scores = train::score(model_.forward, *validation_, job_.shared.training.batch);
-  if (!is_b()) return;
-  const auto evaluation = evaluate_scores(model_, loss_, scores, validation_->in_order(train_rows_.labels),
-                                          in_order(*validation_, train_rows_), validation_->alignment().real);
-  if (!evaluation) return;
-  const std::vector<run::Measure> measures = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
-  const job::EarlyStopping& stopping = job_.shared.training.early_stopping;
-  if (stopping.patience == 0) {
-    log_->measured("validation", measures);
-    return;
-  }
-  const Watched watched = watch(*evaluation);
-  vote.better = !state_.best || watched.sign * (watched.value - *state_.best) > stopping.minimum_improvement;
-  vote.enough = !vote.better && state_.not_better + 1 >= stopping.patience;
-  std::ostringstream more;
-  more << "watched: " << watched.name << " " << decimal(watched.value);
-  if (vote.better) {
-    more << ", the best so far";
-    state_.best = watched.value;
-  } else {
-    more << ", not better than " << decimal(*state_.best) << " in epoch " << epoch_of(state_.best_step) << " for "
-         << state_.not_better + 1 << " of " << stopping.patience << " epochs";
-  }
-  log_->measured("validation", measures, more.str());
-}
-
-TrainingRun::Watched TrainingRun::watch(const Evaluation& evaluation) const {
-  const job::Metric metric = metrics_of(job_.shared.model, job_.own.top).front();
-  // What cannot be measured on these rows is not watched.
-  const std::vector<run::Measure> value = measure({metric}, evaluation);
-  if (value.empty()) return {.name = "loss", .value = evaluation.loss, .sign = -1};
-  return {.name = value.front().name, .value = value.front().value, .sign = larger_is_better(metric) ? 1.0 : -1.0};
-}
-
-void TrainingRun::count_votes(const StopVote& mine, const StopVote& theirs) {
-  stopped_ = mine.stop || theirs.stop;
-  const bool epoch_ends = state_.step % trainer_->steps_per_epoch() == 0;
-  if (!epoch_ends || job_.shared.training.early_stopping.patience == 0) return;
-  const StopVote& of_b = is_b() ? mine : theirs;
-  state_.not_better = of_b.better ? 0 : state_.not_better + 1;
-  if (of_b.better) state_.best_step = state_.step;
-  state_.enough = of_b.enough;
-}
-
-// What a killed process did after its last checkpoint is done again, and counts once.
-void TrainingRun::count_traffic() {
-  const net::Channel& channel = connection_->channel();
-  state_.sent = sent_before_ + net::total(channel.sent());
-  state_.received = received_before_ + net::total(channel.received());
-}
-
-void TrainingRun::checkpoint() {
-  state_.step = trainer_->step();
-  if (log_) state_.seconds = log_->seconds();
-  count_traffic();
-  // Keys of a scheme are made at its first use, and stay.
-  if (const std::size_t keys = connection_->session().keys_to_save(); keys > keys_saved_) {
-    save_keys(folder_->path(), connection_->session());
-    keys_saved_ = keys;
-  }
-  save_checkpoint(*folder_, state_, model_, trainer_->optimizer());
-  // The peer may be one checkpoint behind: what it needs then stays as well.
-  remove_checkpoints(*folder_, kept_checkpoints(), {state_.best_step, best_before_});
-  best_before_ = state_.best_step;
-}
-
-void TrainingRun::finish() {
-  keep_best();
-  const ModelFacts facts = this->facts();
-  const auto masks = protocol::MaskKey::draw(connection_->session().random(), facts.name());
-  save_preparation(folder_->model_path(), *preparation_);
-  save_keys(folder_->model_path(), connection_->session());
-  keep_test(facts);
-  {
-    const protocol::RepeatableScoring scope(connection_->session(), masks);
-    score_test();
-  }
-  save_model(folder_->model_path(), facts, masks, model_);
-  // Nobody leaves before both have their pieces.
-  (void)exchange_votes(connection_->session(), state_.step, {});
-  if (is_b()) note_loss();
-  write_summary(run::RunState::kFinished);
-  print_costs(write_report(), out_);
-  out_ << "model: " << folder_->model_path().string() << "\nreport: " << folder_->report_path().string() << "\n"
-       << std::flush;
-}
-
-// Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
-void TrainingRun::keep_test(const ModelFacts& facts) const {
-  if (!test_) return;
-  const job::AlignmentMode mode = job_.shared.alignment.mode;
-  if (test_file_ && mode != job::AlignmentMode::kAligned) {
-    const KeptAlignments kept(folder_->model_path(), facts.owner(), facts.name());
-    kept.keep(*test_file_, mode, alignment_id("test of run " + facts.run), *alignment_.test);
-  }
-  if (!is_b()) {
-    // Counted and not limited: a run that has come so far must be able to end.
-    (void)count_scoring(folder_->model_path(), facts.owner(), facts.name(),
-                        (test_file_ ? *test_file_ : *train_file_).digest, std::numeric_limits<std::uint64_t>::max());
+  run.connection.finish();
+  if (!run.loop.stopped() && run.task.is_b()) {
+    // The peer need not wait for what follows.
+    run.connection.channel().close();
+    add_baseline(run, test);
   }
 }
 
-void TrainingRun::keep_best() {
-  if (state_.best_step == 0) return;
-  const std::uint64_t epoch = epoch_of(state_.best_step);
-  summary_.best = {.step = state_.best_step, .epoch = epoch};
-  summary_.stopped_early = state_.enough;
-  if (state_.enough) {
-    out_ << "stopped early, after epoch " << epoch_of(state_.step) << " of " << epochs_
-         << ": validation has not improved for " << state_.not_better
-         << (state_.not_better == 1 ? " epoch\n" : " epochs\n");
-  }
-  if (state_.best_step != state_.step) {
-    (void)load_checkpoint(*folder_, state_.best_step, model_, trainer_->optimizer());
-  }
-  out_ << "the model of step " << state_.best_step << " (epoch " << epoch
-       << ") was the best in validation, and is kept";
-  if (state_.best) out_ << ": " << decimal(*state_.best);
-  out_ << "\n";
+[[noreturn]] void fail_resumably(const TransportError& error, const TrainedRun& run) {
+  const std::string more =
+      run.task.resume.epochs ? " --epochs " + std::to_string(run.agreed.options.epochs) : std::string();
+  fail<TransportError>(error.what(), ". Nothing is lost up to step ", run.folder.checkpoints().front().step,
+                       ": `blindfl resume", more, "` at both parties continues there");
 }
 
-void TrainingRun::note_loss() {
-  const bool is_last = state_.best_step == 0 || state_.best_step == state_.step;
-  summary_.still_falling = run::still_falling(run::training_losses(run::read_metrics(folder_->metrics_path())));
-  if (is_last && *summary_.still_falling) {
-    out_ << "The loss is still falling: train longer (`blindfl resume --epochs N` at both parties, or more than "
-         << epochs_ << " shared.training.epochs)\n";
-  }
-}
+/// Where a run ended that may have been stopped.
+struct Ending {
+  bool stopped = false;
+  std::uint64_t step = 0;
+  std::uint64_t steps = 0;
+};
 
-ModelFacts TrainingRun::facts() const {
-  const PartyShape& mine = preparation_->shape();
-  return {.run = summary_.run,
-          .party = party_,
-          .step = state_.best_step > 0 ? state_.best_step : state_.step,
-          .rows = alignment_.train.size(),
-          .trained = summary_.rows.training,
-          .shared = job_.shared,
-          .shape_a = is_b() ? theirs_ : mine,
-          .shape_b = is_b() ? mine : theirs_};
-}
+Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& connection, train::StartedRun& run,
+                LedgerPlace& ledger, bool keeps_keys, Clock::time_point begin) {
+  NewRun unbegun(run, connection);
+  if (!run.resumed) save_beginning(task, run.folder, data.preparation, ledger);
+  protocol::Session& session = connection.session();
+  const AgreedRun agreed = agree_on_run(task, session, data, run, keeps_keys);
+  const RunRows rows(task, data, agreed);
+  const BuiltModel built = build_model(task, session, data, agreed, rows);
+  train::TrainOptions options = agreed.options;
+  options.most_for_placeholders = rows.weighting.most_for_placeholders;
+  train::Trainer trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
+  check_progress(run, trainer, agreed);
+  train::TrainingLoop loop(session, run, *built.model.module, trainer,
+                           loop_options(task, data, agreed, rows, built, connection));
+  require<ConfigError>(!task.resume.epochs || !loop.state().enough,
+                       "--epochs: early stopping ended this run after step ", loop.state().step,
+                       ", and would again; start a new run with another shared.training.early_stopping");
+  if (run.resumed) task.out << "resuming after step " << loop.state().step << " of " << trainer.steps() << "\n";
+  train::RunLog log(run.folder, task.party(), connection.channel(), task.out,
+                    log_options(task, run, loop, connection.timing()));
+  unbegun.begin();
 
-std::optional<Evaluation> TrainingRun::evaluate_test(const torch::Tensor& scores) const {
-  return evaluate_scores(model_, loss_, scores, test_->in_order(test_file().labels), in_order(*test_, test_file()),
-                         test_->alignment().real);
-}
-
-void TrainingRun::score_test() {
-  if (!test_) return;
-  const torch::Tensor scores = train::score(model_.forward, *test_, job_.shared.training.batch);
-  if (!is_b()) return;
-  evaluation_ = evaluate_test(scores);
-  if (!evaluation_) {
-    out_ << "none of the test rows has a label: nothing is measured\n";
-    return;
-  }
-  summary_.results = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation_);
-  const std::uint64_t step = state_.best_step > 0 ? state_.best_step : state_.step;
-  log_->measured("test", summary_.results, {}, RunLog::Moment{step, epoch_of(step)});
-  summary_.confusion = confusion_of(job_.shared.model, *evaluation_, preparation_->classes());
-  if (!summary_.confusion.empty()) out_ << run::confusion_text(summary_.confusion);
-  write_scores(folder_->path() / "test_scores.csv", model_, scores, test_->alignment(), test_file(),
-               preparation_->classes());
-}
-
-// The run is finished, and saved: whatever happens here does not change that.
-void TrainingRun::add_baseline() {
-  const PartyShape& mine = preparation_->shape();
-  if (!job_.own.top.baseline || !evaluation_ || mine.numeric + mine.fields.size() == 0) return;
+  // Of a run that had finished, and is resumed, nothing is left that was measured at its end.
+  run::RunSummary summary = run.folder.summary();
+  summary.rows = rows.counts;
+  summary.results.clear();
+  summary.baseline.clear();
+  summary.confusion = {};
+  summary.still_falling.reset();
+  TrainingCost cost{.setup_seconds = Seconds(Clock::now() - begin).count()};
+  const TrainedRun trained{task, data, agreed, rows, built, cost, connection, run.folder, loop, log, summary};
+  trained.write_summary(run::RunState::kRunning);
   try {
-    measure_baseline();
+    train_and_finish(trained, cost);
   } catch (const std::exception& error) {
-    out_ << "B alone: left out: " << error.what() << "\n";
+    trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
+    const auto* lost = dynamic_cast<const TransportError*>(&error);
+    if (lost != nullptr && !run.folder.checkpoints().empty()) fail_resumably(*lost, trained);
+    throw;
   }
+  return {.stopped = loop.stopped(), .step = loop.state().step, .steps = trainer.steps()};
 }
 
-void TrainingRun::measure_baseline() {
-  const Baseline baseline = train_baseline({.model = job_.shared.model,
-                                            .shape = preparation_->shape(),
-                                            .outputs = model_.outputs,
-                                            .loss = loss_,
-                                            .training = train_options(),
-                                            .steps = facts().step,
-                                            .most_seconds = std::max(kBaselineSeconds, training_seconds_)},
-                                           *training_, *test_);
-  if (!baseline.scores.defined()) {
-    out_ << "B alone: left out, training it would take about " << std::lround(baseline.seconds) << " s\n";
-    return;
+}  // namespace
+
+void run_training(const TrainingTask& task) {
+  const auto begin = Clock::now();
+  check_job(task.job);
+  OpenedRun opened = open_folder(task);
+  const PreparedData data = read_files(task, opened);
+  ask_consent(task, data.preparation);
+  LedgerPlace ledger(task.job.own.run.ledger, task.job.own.run.folder, opened.folder);
+  JobSession connection(task.job, {.command = "train", .ledger = ledger.path(), .keys = opened.keys}, task.out);
+  Ending ending;
+  try {
+    const bool keeps_keys = opened.keys != nullptr;
+    train::StartedRun run = start_run(task, connection.session(), std::move(opened), ledger);
+    ending = run_from(task, data, connection, run, ledger, keeps_keys, begin);
+  } catch (const std::exception&) {
+    require<Error>(!connection.interrupted(),
+                   "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");
+    throw;
   }
-  const auto evaluation = evaluate_test(baseline.scores);
-  if (evaluation) summary_.baseline = measure(metrics_of(job_.shared.model, job_.own.top), *evaluation);
-  out_ << baseline_text(summary_);
-  write_summary(run::RunState::kFinished);
-  (void)write_report();
-}
-
-void TrainingRun::write_summary(run::RunState state) {
-  summary_.state = state;
-  if (state != run::RunState::kRunning) summary_.ended = now_in_seconds();
-  summary_.steps = state_.step;
-  summary_.epochs = trainer_ && trainer_->steps_per_epoch() > 0 ? state_.step / trainer_->steps_per_epoch() : 0;
-  summary_.seconds = log_ ? log_->seconds() : state_.seconds;
-  if (connection_) count_traffic();
-  summary_.sent = state_.sent;
-  summary_.received = state_.received;
-  folder_->write_summary(summary_);
-}
-
-run::RunReport TrainingRun::write_report() {
-  run::RunReport report = training_report({.job = job_,
-                                           .party = party_,
-                                           .mine = preparation_->shape(),
-                                           .theirs = theirs_,
-                                           .expected = expected_,
-                                           .model = model_,
-                                           .epochs = epochs_,
-                                           .steps = steps_here_,
-                                           .setup_seconds = setup_seconds_,
-                                           .training_seconds = training_seconds_,
-                                           .waiting = waiting_,
-                                           .sending = sending_,
-                                           .in_protocol = in_protocol_,
-                                           .bytes_sent = trained_sent_.bytes,
-                                           .bytes_received = trained_received_.bytes},
-                                          summary_, connection_->channel());
-  report.curves = run::curves_of(run::read_metrics(folder_->metrics_path()));
-  if (evaluation_) add_curves(job_.shared.model, *evaluation_, preparation_->classes(), report);
-  folder_->write_report(run::report_html(report));
-  return report;
+  require<Error>(!ending.stopped, "stopped after step ", ending.step, " of ", ending.steps,
+                 "; continue with `blindfl resume` at both parties");
 }
 
 }  // namespace blindfl::app

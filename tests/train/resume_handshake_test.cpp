@@ -1,16 +1,15 @@
-#include "blindfl/app/resume_handshake.h"
+#include "blindfl/train/resume_handshake.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "blindfl/app/resume_options.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/plain/plain_scheme.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::train {
 namespace {
 
 using ::testing::ElementsAre;
@@ -52,7 +51,7 @@ TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
   const RunOffer theirs{"r", {20, 10}};
   EXPECT_NO_THROW(confirm_going_back({}, mine, {"r", {50}}, 50)) << "one is what a kill may cost";
   EXPECT_THAT(message_of<ConfigError>([&] { confirm_going_back({}, mine, theirs, 20); }),
-              ::testing::AllOf(HasSubstr("the peer up to step 20"), HasSubstr("`blindfl resume --go-back`")));
+              ::testing::AllOf(HasSubstr("the peer up to step 20"), HasSubstr("ResumeOptions::go_back does that")));
   EXPECT_NO_THROW(confirm_going_back({.go_back = true}, mine, theirs, 20));
   std::string asked;
   const auto answer = [&](bool yes) {
@@ -142,4 +141,4 @@ TEST(Offers, ThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::train

@@ -1,4 +1,4 @@
-#include "blindfl/app/resume_options.h"
+#include "blindfl/app/torch/resume_options.h"
 
 #include <algorithm>
 #include <string_view>
@@ -7,6 +7,15 @@
 #include "blindfl/base/error.h"
 
 namespace blindfl::app {
+
+train::ResumeOptions ResumeOptions::program_words() {
+  train::ResumeOptions words;
+  words.way_back = "`blindfl resume --go-back`";
+  words.way_out =
+      "check that private.run.folder names the same run at both, or start a new run with `blindfl train` and another "
+      "folder";
+  return words;
+}
 
 void require_same_options(const std::filesystem::path& folder, const job::Job& job) {
   const std::filesystem::path kept = folder / "job.yaml";
@@ -21,15 +30,6 @@ void require_same_options(const std::filesystem::path& folder, const job::Job& j
                     ". Resume it with those that it began with, which are in ", kept.string(),
                     longer ? "; how far it goes is said by `blindfl resume --epochs N`" : "",
                     "; or start a new run with another private.run.folder");
-}
-
-void confirm_going_back(const ResumeOptions& options, const RunOffer& mine, const RunOffer& theirs,
-                        std::uint64_t step) {
-  if (newer_than(mine, step) <= 1 || options.go_back) return;
-  const std::string words = words_of_going_back(mine, theirs, step);
-  if (options.confirm && options.confirm(words + ". Go back?")) return;
-  fail<ConfigError>(words,
-                    ". `blindfl resume --go-back` does that; or let the peer bring its newer checkpoints back first");
 }
 
 }  // namespace blindfl::app

@@ -1,4 +1,4 @@
-#include "blindfl/app/alignment_offer.h"
+#include "blindfl/protocol/align/alignment_offer.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,7 +7,7 @@
 #include "blindfl/he/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::protocol {
 namespace {
 
 const AlignmentId kFirst = alignment_id("first");
@@ -55,4 +55,4 @@ TEST(AlignmentOffer, ThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::protocol

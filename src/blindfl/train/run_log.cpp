@@ -1,4 +1,4 @@
-#include "blindfl/app/torch/run_log.h"
+#include "blindfl/train/run_log.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -6,7 +6,7 @@
 #include <ostream>
 #include <sstream>
 
-namespace blindfl::app {
+namespace blindfl::train {
 
 namespace {
 
@@ -26,10 +26,9 @@ run::MetricsLog open_metrics(const run::RunFolder& folder, Party party, const Ru
 
 }  // namespace
 
-RunLog::RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel,
-               const net::TimedTransport& timing, std::ostream& out, const Options& options)
+RunLog::RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, std::ostream& out,
+               const Options& options)
     : channel_(channel),
-      timing_(timing),
       out_(out),
       options_(options),
       metrics_(open_metrics(folder, party, options)),
@@ -41,14 +40,14 @@ RunLog::RunLog(const run::RunFolder& folder, Party party, const net::Channel& ch
   if (options.resumed_after) events_.restart(*options.resumed_after + 1, wall_time());
   bytes_sent_ = net::total(channel.sent()).bytes;
   bytes_received_ = net::total(channel.received()).bytes;
-  waited_ = timing.seconds_waiting() + timing.seconds_sending();
+  waited_ = seconds_waiting();
 }
 
 double RunLog::seconds() const {
   return options_.seconds_before + Seconds(Clock::now() - start_).count();
 }
 
-void RunLog::step(const train::StepReport& report) {
+void RunLog::step(const StepReport& report) {
   step_ = report.step;
   epoch_ = report.epoch;
   rows_ += report.rows;
@@ -64,17 +63,17 @@ void RunLog::step(const train::StepReport& report) {
   if (report.step % per_line == 0 || report.step == report.steps) write_train_line(report);
 }
 
-void RunLog::write_train_line(const train::StepReport& report) {
+void RunLog::write_train_line(const StepReport& report) {
   const auto now = Clock::now();
   const double taken = std::max(Seconds(now - last_).count(), 1e-9);
   const std::uint64_t sent = net::total(channel_.sent()).bytes;
   const std::uint64_t received = net::total(channel_.received()).bytes;
-  const double waited = timing_.seconds_waiting() + timing_.seconds_sending();
+  const double waited = seconds_waiting();
   std::vector<run::Measure> values;
   if (labelled_ > 0) values.push_back({"loss", loss_ / static_cast<double>(labelled_)});
   values.push_back({"rows_per_second", static_cast<double>(rows_) / taken});
   values.push_back({"seconds_per_step", taken / static_cast<double>(steps_)});
-  values.push_back({"seconds_waiting", waited - waited_});
+  if (options_.seconds_waiting) values.push_back({"seconds_waiting", waited - waited_});
   values.push_back({"bytes_sent", static_cast<double>(sent - bytes_sent_)});
   values.push_back({"bytes_received", static_cast<double>(received - bytes_received_)});
   metrics_.write({.step = report.step, .epoch = report.epoch, .seconds = seconds(), .set = "train", .values = values});
@@ -101,4 +100,4 @@ void RunLog::measured(const std::string& set, const std::vector<run::Measure>& v
   if (options_.progress) out_ << line.str() << "\n" << std::flush;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::train

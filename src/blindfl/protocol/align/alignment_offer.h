@@ -11,7 +11,7 @@
 // Which alignments of the file that it is about to score a party has kept from earlier scorings: where both have the
 // same, they score in the same order again, and nothing new is opened.
 
-namespace blindfl::app {
+namespace blindfl::protocol {
 
 /// What both parties know one alignment of their files by.
 using AlignmentId = std::array<std::byte, kDigestBytes>;
@@ -32,9 +32,9 @@ void write_alignment_offer(const AlignmentOffer& offer, ByteSink& out);
 
 /// Tells the peer what this party kept of its file, and returns what the peer kept of its own; both must be about to
 /// score. Cost: 520 bytes each way. Reveals: which earlier scorings of its file the sender has kept.
-[[nodiscard]] AlignmentOffer exchange_alignment_offers(protocol::Session& session, const AlignmentOffer& mine);
+[[nodiscard]] AlignmentOffer exchange_alignment_offers(Session& session, const AlignmentOffer& mine);
 
 /// The one that both take: A's newest that B has too. The same at both parties.
 [[nodiscard]] std::optional<AlignmentId> common_alignment(const AlignmentOffer& of_a, const AlignmentOffer& of_b);
 
-}  // namespace blindfl::app
+}  // namespace blindfl::protocol

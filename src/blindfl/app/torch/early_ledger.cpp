@@ -1,12 +1,10 @@
-#include "blindfl/app/torch/folder_start.h"
+#include "blindfl/app/torch/early_ledger.h"
 
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <csignal>
-#include <set>
 #include <string>
 #include <system_error>
 
@@ -23,6 +21,11 @@ std::string early_ledger_prefix(const fs::path& absolute_folder) {
   return name.append(absolute_folder.filename().string()).append(".");
 }
 
+fs::path early_ledger_path(const fs::path& folder) {
+  const fs::path path = fs::absolute(folder);
+  return path.parent_path() / early_ledger_prefix(path).append(std::to_string(::getpid())).append(kLedgerEnding);
+}
+
 /// Whether the middle of a name is the number of a process that is gone.
 bool is_of_the_dead(std::string_view digits) {
   pid_t process = 0;
@@ -34,24 +37,26 @@ bool is_of_the_dead(std::string_view digits) {
 
 }  // namespace
 
-bool is_only_begun(const fs::path& folder) {
-  const std::set<std::string> known = {"run.lock", "events", "checkpoints", "model"};
-  return std::ranges::all_of(fs::directory_iterator(folder), [&](const fs::directory_entry& entry) {
-    const std::string name = entry.path().filename().string();
-    return known.contains(name) || name.ends_with(".blindfl-part");
-  });
-}
-
-void remove_run(const fs::path& folder) {
-  for (const fs::directory_entry& entry : fs::directory_iterator(folder)) {
-    if (entry.path().filename() != "summary.json") fs::remove_all(entry.path());
+LedgerPlace::LedgerPlace(bool is_written, const fs::path& folder, const std::optional<run::RunFolder>& opened)
+    : early_(early_ledger_path(folder)) {
+  if (!is_written) return;
+  if (opened) {
+    path_ = opened->new_ledger_path();
+  } else {
+    fs::remove(early_);
+    path_ = early_;
   }
-  fs::remove_all(folder);
 }
 
-fs::path early_ledger_path(const fs::path& folder) {
-  const fs::path path = fs::absolute(folder);
-  return path.parent_path() / early_ledger_prefix(path).append(std::to_string(::getpid())).append(kLedgerEnding);
+LedgerPlace::~LedgerPlace() {
+  std::error_code ignored;
+  if (path_ == early_) fs::remove(early_, ignored);
+}
+
+void LedgerPlace::move_to(const fs::path& place) {
+  if (!path_) return;
+  fs::rename(*path_, place);
+  path_ = place;
 }
 
 void remove_old_early_ledgers(const fs::path& folder) {

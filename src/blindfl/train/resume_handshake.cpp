@@ -1,4 +1,4 @@
-#include "blindfl/app/resume_handshake.h"
+#include "blindfl/train/resume_handshake.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "blindfl/base/text.h"
 #include "blindfl/run/steps.h"
 
-namespace blindfl::app {
+namespace blindfl::train {
 
 namespace {
 
@@ -112,7 +112,7 @@ std::string words_of_going_back(const RunOffer& mine, const RunOffer& theirs, st
          " newer checkpoints of this party aside, in checkpoints/superseded";
 }
 
-std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs) {
+std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs, const ResumeOptions& options) {
   if (!mine.run.empty() && mine.run == theirs.run) {
     std::optional<std::uint64_t> best;
     for (const std::uint64_t step : mine.steps) {
@@ -123,10 +123,17 @@ std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& t
   }
   require<ConfigError>(newest(mine) == 0 && newest(theirs) == 0,
                        "there is nothing that both parties can resume: here is ", words_of(mine), ", at the peer ",
-                       words_of(theirs),
-                       "; check that private.run.folder names the same run at both, or start a new run with `blindfl "
-                       "train` and another folder");
+                       words_of(theirs), "; ", options.way_out);
   return std::nullopt;
 }
 
-}  // namespace blindfl::app
+void confirm_going_back(const ResumeOptions& options, const RunOffer& mine, const RunOffer& theirs,
+                        std::uint64_t step) {
+  if (newer_than(mine, step) <= 1 || options.go_back) return;
+  const std::string words = words_of_going_back(mine, theirs, step);
+  if (options.confirm && options.confirm(words + ". Go back?")) return;
+  fail<ConfigError>(words, ". ", options.way_back,
+                    " does that; or let the peer bring its newer checkpoints back first");
+}
+
+}  // namespace blindfl::train

@@ -1,4 +1,4 @@
-#include "blindfl/app/torch/run_files.h"
+#include "blindfl/train/checkpoint.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -8,7 +8,7 @@
 
 #include "testing/scratch_folder.h"
 
-namespace blindfl::app::run_files_test {
+namespace blindfl::train {
 namespace {
 
 using ::testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST_F(SupersededCheckpoints, LeaveNoFolderWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::run_files_test
+}  // namespace blindfl::train

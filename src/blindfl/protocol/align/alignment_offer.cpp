@@ -1,4 +1,4 @@
-#include "blindfl/app/alignment_offer.h"
+#include "blindfl/protocol/align/alignment_offer.h"
 
 #include <algorithm>
 #include <string>
@@ -6,7 +6,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/align/steps.h"
 
-namespace blindfl::app {
+namespace blindfl::protocol {
 
 namespace {
 
@@ -41,8 +41,8 @@ AlignmentOffer read_alignment_offer(ByteSource& in) {
   return offer;
 }
 
-AlignmentOffer exchange_alignment_offers(protocol::Session& session, const AlignmentOffer& mine) {
-  const net::Message message{protocol::steps::kKeptAlignments, 0, kAlignmentOfferBytes};
+AlignmentOffer exchange_alignment_offers(Session& session, const AlignmentOffer& mine) {
+  const net::Message message{steps::kKeptAlignments, 0, kAlignmentOfferBytes};
   session.channel().send(message, [&](ByteSink& out) { write_alignment_offer(mine, out); });
   AlignmentOffer theirs;
   session.channel().receive(message, [&](ByteSource& in) { theirs = read_alignment_offer(in); });
@@ -56,4 +56,4 @@ std::optional<AlignmentId> common_alignment(const AlignmentOffer& of_a, const Al
   return std::nullopt;
 }
 
-}  // namespace blindfl::app
+}  // namespace blindfl::protocol

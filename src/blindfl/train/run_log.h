@@ -1,20 +1,20 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "blindfl/net/channel.h"
-#include "blindfl/net/timed_transport.h"
 #include "blindfl/run/event_file.h"
 #include "blindfl/run/metrics_log.h"
 #include "blindfl/run/run_folder.h"
 #include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
 
-namespace blindfl::app {
+namespace blindfl::train {
 
 /// What is measured while training: for the screen, for `metrics.jsonl` and for TensorBoard.
 class RunLog {
@@ -25,13 +25,14 @@ class RunLog {
     double seconds_before = 0;                     ///< of earlier processes of the same run
     std::optional<std::uint64_t> resumed_after{};  ///< a step: the log continues after it
     std::uint64_t resumed_epoch = 0;               ///< that step's
+    std::function<double()> seconds_waiting{};     ///< for the peer and the line so far; empty: it is not measured
   };
-  /// `channel` runs over `timing`. `folder`, both of these and `out` must outlive this.
-  RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, const net::TimedTransport& timing,
-         std::ostream& out, const Options& options);
+  /// `folder`, `channel` and `out` must outlive this.
+  RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, std::ostream& out,
+         const Options& options);
 
   /// After each step.
-  void step(const train::StepReport& report);
+  void step(const StepReport& report);
   /// Of a model: how many steps it took, and in which epoch.
   struct Moment {
     std::uint64_t step = 0;
@@ -46,15 +47,15 @@ class RunLog {
 
  private:
   using Clock = std::chrono::steady_clock;
-  void write_train_line(const train::StepReport& report);
+  void write_train_line(const StepReport& report);
+  [[nodiscard]] double seconds_waiting() const { return options_.seconds_waiting ? options_.seconds_waiting() : 0; }
 
   const net::Channel& channel_;
-  const net::TimedTransport& timing_;
   std::ostream& out_;
   Options options_;
   run::MetricsLog metrics_;
   run::EventFile events_;
-  train::Progress progress_;
+  Progress progress_;
   Clock::time_point start_ = Clock::now();
   // Since the last line.
   Clock::time_point last_ = start_;
@@ -69,4 +70,4 @@ class RunLog {
   std::uint64_t epoch_ = 0;
 };
 
-}  // namespace blindfl::app
+}  // namespace blindfl::train

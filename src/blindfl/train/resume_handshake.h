@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -9,7 +10,7 @@
 
 // Two short messages by which the parties of a run stay together: what each could resume, and whether it wants to stop.
 
-namespace blindfl::app {
+namespace blindfl::train {
 
 /// What a party says between steps.
 struct StopVote {
@@ -47,8 +48,23 @@ void write_offer(const RunOffer& offer, ByteSink& out);
 /// What resuming at `step` means for this party, where the peer lacks what it has: "this party has ... up to step 60".
 [[nodiscard]] std::string words_of_going_back(const RunOffer& mine, const RunOffer& theirs, std::uint64_t step);
 
+/// What a party that resumes says of it.
+struct ResumeOptions {
+  bool go_back = false;  ///< also behind several checkpoints of this party's, if the peer lacks them
+  /// Asks somebody whether to; empty where nobody is there to ask.
+  std::function<bool(const std::string& question)> confirm{};
+  /// What errors say to do: to go back, and where there is nothing in common.
+  std::string way_back = "ResumeOptions::go_back";
+  std::string way_out = "name the folder of the same run at both, or begin a new run in another";
+};
+
 /// The newest step that both have, of the same run.
 /// Nothing: both must begin anew, and lose no step by it. Throws ConfigError if that would lose steps.
-[[nodiscard]] std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs);
+[[nodiscard]] std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs,
+                                                       const ResumeOptions& options = {});
 
-}  // namespace blindfl::app
+/// Throws ConfigError, saying what the peer has, if resuming at `step` would set more than one checkpoint of this
+/// party's aside and nobody agrees to that.
+void confirm_going_back(const ResumeOptions& options, const RunOffer& mine, const RunOffer& theirs, std::uint64_t step);
+
+}  // namespace blindfl::train

@@ -1,0 +1,203 @@
+#include "blindfl/app/torch/training_end.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <iomanip>
+#include <ostream>
+#include <sstream>
+
+#include "blindfl/app/torch/baseline.h"
+#include "blindfl/app/torch/kept_alignments.h"
+#include "blindfl/app/torch/scores_file.h"
+#include "blindfl/app/torch/scoring_counts.h"
+#include "blindfl/app/torch/training_report.h"
+#include "blindfl/protocol/session/repeatable_scoring.h"
+#include "blindfl/run/loss_trend.h"
+
+namespace blindfl::app {
+
+namespace {
+
+/// A baseline may take as long as training did, and this many seconds in any case.
+constexpr double kBaselineSeconds = 60;
+
+std::string decimal(double value) {
+  std::ostringstream text;
+  text << std::fixed << std::setprecision(4) << value;
+  return text.str();
+}
+
+void keep_best(const TrainedRun& run) {
+  const train::TrainingState& state = run.loop.state();
+  if (state.best_step == 0) return;
+  std::ostream& out = run.task.out;
+  const std::uint64_t epoch = run.loop.epoch_of(state.best_step);
+  run.summary.best = {.step = state.best_step, .epoch = epoch};
+  run.summary.stopped_early = state.enough;
+  if (state.enough) {
+    out << "stopped early, after epoch " << run.loop.epoch_of(state.step) << " of " << run.agreed.options.epochs
+        << ": validation has not improved for " << state.not_better
+        << (state.not_better == 1 ? " epoch\n" : " epochs\n");
+  }
+  run.loop.keep_best();
+  out << "the model of step " << state.best_step << " (epoch " << epoch << ") was the best in validation, and is kept";
+  if (state.best) out << ": " << decimal(*state.best);
+  out << "\n";
+}
+
+ModelFacts facts_of(const TrainedRun& run) {
+  return {.run = run.summary.run,
+          .party = run.task.party(),
+          .step = run.loop.kept_step(),
+          .rows = run.agreed.alignment.train.size(),
+          .trained = run.summary.rows.training,
+          .shared = run.agreed.job.shared,
+          .shape_a = run.agreed.shape_a,
+          .shape_b = run.agreed.shape_b};
+}
+
+// Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
+void keep_test(const TrainedRun& run, const ModelFacts& facts) {
+  if (!run.rows.test) return;
+  const std::filesystem::path& folder = run.folder.model_path();
+  const std::optional<MarkedFile>& file = run.agreed.test_file;
+  const job::AlignmentMode mode = run.agreed.job.shared.alignment.mode;
+  if (file && mode != job::AlignmentMode::kAligned) {
+    KeptAlignments(folder, facts.owner(), facts.name())
+        .keep(*file, mode, alignment_id("test of run " + facts.run), *run.agreed.alignment.test);
+  }
+  if (!run.task.is_b()) {
+    count_test(folder, facts.owner(), facts.name(), (file ? *file : run.agreed.train_file).digest);
+  }
+}
+
+std::optional<Evaluation> score_test(const TrainedRun& run) {
+  if (!run.rows.test) return std::nullopt;
+  const job::Job& job = run.agreed.job;
+  const AlignedRows& rows = *run.rows.test;
+  const torch::Tensor scores = train::score(run.built.model.forward, rows, run.agreed.options.batch);
+  if (!run.task.is_b()) return std::nullopt;
+  std::optional<Evaluation> evaluation = evaluate_rows(run.built, scores, rows, run.data.test());
+  if (!evaluation) {
+    run.task.out << "none of the test rows has a label: nothing is measured\n";
+    return std::nullopt;
+  }
+  const std::vector<std::string>& classes = run.data.preparation.classes();
+  run.summary.results = measure(metrics_of(job.shared.model, job.own.top), *evaluation);
+  const std::uint64_t step = run.loop.kept_step();
+  run.log.measured("test", run.summary.results, {}, train::RunLog::Moment{step, run.loop.epoch_of(step)});
+  run.summary.confusion = confusion_of(job.shared.model, *evaluation, classes);
+  if (!run.summary.confusion.empty()) run.task.out << run::confusion_text(run.summary.confusion);
+  write_scores(run.folder.path() / "test_scores.csv", run.built.model, scores, rows.alignment(), run.data.test(),
+               classes);
+  return evaluation;
+}
+
+void note_loss(const TrainedRun& run) {
+  const bool is_last = run.loop.kept_step() == run.loop.state().step;
+  run.summary.still_falling = run::still_falling(run::training_losses(run::read_metrics(run.folder.metrics_path())));
+  if (is_last && *run.summary.still_falling) {
+    run.task.out
+        << "The loss is still falling: train longer (`blindfl resume --epochs N` at both parties, or more than "
+        << run.agreed.options.epochs << " shared.training.epochs)\n";
+  }
+}
+
+run::RunReport write_report(const TrainedRun& run, const std::optional<Evaluation>& test) {
+  const Party party = run.task.party();
+  const job::Job& job = run.agreed.job;
+  run::RunReport report = training_report({.job = job,
+                                           .party = party,
+                                           .mine = run.agreed.shape(party),
+                                           .theirs = run.agreed.shape(peer_of(party)),
+                                           .expected = run.agreed.expected,
+                                           .model = run.built.model,
+                                           .epochs = run.agreed.options.epochs,
+                                           .steps = run.loop.steps_here(),
+                                           .setup_seconds = run.cost.setup_seconds,
+                                           .training_seconds = run.cost.training_seconds,
+                                           .waiting = run.cost.waiting,
+                                           .sending = run.cost.sending,
+                                           .in_protocol = run.cost.in_protocol,
+                                           .bytes_sent = run.cost.bytes_sent,
+                                           .bytes_received = run.cost.bytes_received},
+                                          run.summary, run.connection.channel());
+  report.curves = run::curves_of(run::read_metrics(run.folder.metrics_path()));
+  if (test) add_curves(job.shared.model, *test, run.data.preparation.classes(), report);
+  run.folder.write_report(run::report_html(report));
+  return report;
+}
+
+void measure_baseline(const TrainedRun& run, const std::optional<Evaluation>& test) {
+  const job::Job& job = run.agreed.job;
+  const Baseline baseline = train_baseline({.model = job.shared.model,
+                                            .shape = run.data.preparation.shape(),
+                                            .outputs = run.built.model.outputs,
+                                            .loss = run.built.loss,
+                                            .training = run.agreed.options,
+                                            .steps = run.loop.kept_step(),
+                                            .most_seconds = std::max(kBaselineSeconds, run.cost.training_seconds)},
+                                           run.rows.training, *run.rows.test);
+  if (!baseline.scores.defined()) {
+    run.task.out << "B alone: left out, training it would take about " << std::lround(baseline.seconds) << " s\n";
+    return;
+  }
+  const auto evaluation = evaluate_rows(run.built, baseline.scores, *run.rows.test, run.data.test());
+  if (evaluation) run.summary.baseline = measure(metrics_of(job.shared.model, job.own.top), *evaluation);
+  run.task.out << baseline_text(run.summary);
+  run.write_summary(run::RunState::kFinished);
+  (void)write_report(run, test);
+}
+
+}  // namespace
+
+void write_summary(run::RunFolder& folder, run::RunSummary& summary, run::RunState state) {
+  summary.state = state;
+  if (state != run::RunState::kRunning) {
+    summary.ended = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
+  }
+  folder.write_summary(summary);
+}
+
+void TrainedRun::write_summary(run::RunState state) const {
+  loop.describe(summary);
+  app::write_summary(folder, summary, state);
+}
+
+std::optional<Evaluation> finish(const TrainedRun& run) {
+  protocol::Session& session = run.connection.session();
+  const std::filesystem::path folder = run.folder.model_path();
+  keep_best(run);
+  const ModelFacts facts = facts_of(run);
+  const auto masks = protocol::MaskKey::draw(session.random(), facts.name());
+  save_preparation(folder, run.data.preparation);
+  train::save_keys(folder, session);
+  keep_test(run, facts);
+  std::optional<Evaluation> test;
+  {
+    const protocol::RepeatableScoring scope(session, masks);
+    test = score_test(run);
+  }
+  save_model(folder, facts, masks, run.built.model);
+  // Nobody leaves before both have their pieces.
+  (void)train::exchange_votes(session, run.loop.state().step, {});
+  if (run.task.is_b()) note_loss(run);
+  run.write_summary(run::RunState::kFinished);
+  print_costs(write_report(run, test), run.task.out);
+  run.task.out << "model: " << folder.string() << "\nreport: " << run.folder.report_path().string() << "\n"
+               << std::flush;
+  return test;
+}
+
+void add_baseline(const TrainedRun& run, const std::optional<Evaluation>& test) {
+  const PartyShape& mine = run.data.preparation.shape();
+  if (!run.agreed.job.own.top.baseline || !test || mine.numeric + mine.fields.size() == 0) return;
+  try {
+    measure_baseline(run, test);
+  } catch (const std::exception& error) {
+    run.task.out << "B alone: left out: " << error.what() << "\n";
+  }
+}
+
+}  // namespace blindfl::app

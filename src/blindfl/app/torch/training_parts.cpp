@@ -1,0 +1,102 @@
+#include "blindfl/app/torch/training_parts.h"
+
+#include <ostream>
+
+#include "blindfl/app/plan/plan_text.h"
+#include "blindfl/base/error.h"
+#include "blindfl/base/random.h"
+
+namespace blindfl::app {
+
+namespace {
+
+SplitPlaces places_of(const AgreedRun& agreed) {
+  const job::Training& training = agreed.job.shared.training;
+  return split_places(split_of(training, agreed.alignment.train.size()), training.order_seed);
+}
+
+Weighting weighting_at(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed,
+                       const protocol::Alignment& trained_on) {
+  if (!task.is_b()) return {};
+  Weighting weighting = weighting_of(agreed.job, data.train, trained_on);
+  if (!weighting.by_class.empty()) {
+    task.out << weight_words(data.preparation.classes(), weighting.by_class) << "\n";
+  }
+  return weighting;
+}
+
+void tell_counts(const TrainingTask& task, const PreparedData& data, const RunRows& rows) {
+  std::ostream& out = task.out;
+  out << "training on " << rows.counts.training << " rows";
+  if (rows.validation) out << ", validating on " << rows.counts.validation;
+  if (rows.test) out << ", testing on " << rows.counts.test << (data.test_file ? "" : " of the same file");
+  const std::size_t placeholders = rows.training.rows() - rows.training.real();
+  if (task.is_b() && placeholders > 0) {
+    out << "; " << placeholders << " placeholders among the rows to train on do not count";
+  }
+  out << "\n";
+}
+
+/// What early stopping looks at: the metric that matters first, or, where it cannot be measured, the loss.
+train::Watched watch(job::Metric metric, const Evaluation& evaluation) {
+  const std::vector<run::Measure> value = measure({metric}, evaluation);
+  if (value.empty()) return {.name = "loss", .value = evaluation.loss, .larger_is_better = false};
+  return {.name = value.front().name, .value = value.front().value, .larger_is_better = larger_is_better(metric)};
+}
+
+}  // namespace
+
+RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed)
+    : RunRows(task, data, agreed, places_of(agreed),
+              select_places(agreed.alignment.train, places_of(agreed).training)) {}
+
+RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed, const SplitPlaces& split,
+                 const protocol::Alignment& trained_on)
+    : weighting(weighting_at(task, data, agreed, trained_on)),
+      training(*data.train.rows, trained_on, weighting.by_row) {
+  const auto choose = [&](std::optional<AlignedRows>& rows, const std::vector<std::uint32_t>& places) {
+    if (!places.empty()) rows.emplace(*data.train.rows, select_places(agreed.alignment.train, places));
+  };
+  choose(validation, split.validation);
+  choose(test, split.test);
+  if (data.test_file) test.emplace(*data.test_file->rows, *agreed.alignment.test);
+  // A cannot tell which of its rows have no label at B.
+  const auto count = [&](const AlignedRows& rows) { return task.is_b() ? rows.real() : rows.rows(); };
+  counts = {
+      .training = count(training), .validation = validation ? count(*validation) : 0, .test = test ? count(*test) : 0};
+  require<DataError>(counts.training > 0,
+                     "none of the rows to train on is one that both parties have; they have too few in common");
+  tell_counts(task, data, *this);
+}
+
+BuiltModel build_model(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
+                       const AgreedRun& agreed, const RunRows& rows) {
+  torch::manual_seed(task.job.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
+  BuiltModel built{.model = make_model(session, agreed.job.shared.model, agreed.layers), .loss = {}};
+  for (const std::string& line : choice_lines(built.model.plan)) task.out << line << "\n";
+  if (task.is_b() && built.model.family == nn::Family::kLinear) {
+    built.model.labels = standardised(rows.training.only_real().in_order(data.train.labels));
+  }
+  built.loss = job_loss(built.model, rows.weighting.by_class);
+  return built;
+}
+
+std::optional<Evaluation> evaluate_rows(const BuiltModel& built, const torch::Tensor& scores, const AlignedRows& rows,
+                                        const PreparedRows& source) {
+  return evaluate_scores(built.model, built.loss, scores, rows.in_order(source.labels),
+                         source.weights.empty() ? std::vector<double>() : rows.in_order(source.weights),
+                         rows.alignment().real);
+}
+
+std::optional<train::Validation> validate(const PreparedData& data, const AgreedRun& agreed, const RunRows& rows,
+                                          const BuiltModel& built) {
+  const job::Job& job = agreed.job;
+  const torch::Tensor scores = train::score(built.model.forward, *rows.validation, agreed.options.batch);
+  if (job.own.party != Party::kB) return std::nullopt;
+  const auto evaluation = evaluate_rows(built, scores, *rows.validation, data.train);
+  if (!evaluation) return std::nullopt;
+  const std::vector<job::Metric> metrics = metrics_of(job.shared.model, job.own.top);
+  return train::Validation{.measures = measure(metrics, *evaluation), .watched = watch(metrics.front(), *evaluation)};
+}
+
+}  // namespace blindfl::app

@@ -1,0 +1,122 @@
+#include "blindfl/train/training_loop.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace blindfl::train {
+
+namespace {
+
+/// Steps between two votes to stop.
+constexpr std::uint64_t kStepsBetweenVotes = 8;
+
+/// Checkpoints of a whole run, about, where there are more epochs than anybody wants to go back to.
+constexpr std::size_t kCheckpoints = 100;
+
+}  // namespace
+
+TrainingLoop::TrainingLoop(protocol::Session& session, const StartedRun& run, nn::FederatedModule& model,
+                           Trainer& trainer, LoopOptions options)
+    : session_(session), folder_(run.folder), model_(model), trainer_(trainer), options_(std::move(options)) {
+  options_.keep = std::max<std::size_t>(2, options_.keep);
+  if (run.resumed) {
+    state_ = load_checkpoint(folder_, *run.resumed, model_, trainer_.optimizer());
+    trainer_.resume_after(state_.step);
+    first_step_ = state_.step;
+    sent_before_ = state_.sent;
+    received_before_ = state_.received;
+    seconds_before_ = state_.seconds;
+    supersede_checkpoints_after(folder_, state_.step, options_.keep);
+  } else {
+    checkpoint();
+  }
+  best_before_ = state_.best_step;
+  start_ = std::chrono::steady_clock::now();
+}
+
+void TrainingLoop::step(RunLog* log) {
+  const StepReport report = trainer_.take_step(options_.before_step);
+  if (log != nullptr) log->step(report);
+  state_.step = trainer_.step();
+  const bool epoch_ends = state_.step % trainer_.steps_per_epoch() == 0;
+  StopVote vote{.stop = options_.stop_asked && options_.stop_asked()};
+  if (epoch_ends && options_.validate) validate(vote, log);
+  if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
+    count_votes(vote, exchange_votes(session_, state_.step, vote), epoch_ends);
+  }
+  if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
+}
+
+void TrainingLoop::validate(StopVote& vote, RunLog* log) {
+  const std::optional<Validation> validation = options_.validate();
+  if (session_.party() != Party::kB || !validation) return;
+  const EarlyStopping& stopping = options_.early_stopping;
+  std::string words;
+  if (stopping.patience > 0) {
+    words = words_of(stopping, state_, validation->watched, epoch_of(state_.best_step));
+    const StopVote verdict = judge(stopping, state_, validation->watched);
+    vote.better = verdict.better;
+    vote.enough = verdict.enough;
+    if (vote.better) state_.best = validation->watched.value;
+  }
+  if (log != nullptr) log->measured("validation", validation->measures, words);
+}
+
+void TrainingLoop::count_votes(const StopVote& mine, const StopVote& theirs, bool epoch_ends) {
+  stopped_ = mine.stop || theirs.stop;
+  if (!epoch_ends || options_.early_stopping.patience == 0) return;
+  note_verdict(session_.party() == Party::kB ? mine : theirs, state_);
+}
+
+bool TrainingLoop::checkpoint_is_due(bool epoch_ends) const {
+  if (options_.checkpoint_every > 0 && state_.step % options_.checkpoint_every == 0) return true;
+  if (!epoch_ends) return false;
+  // Any epoch may turn out to be the best.
+  if (options_.early_stopping.patience > 0 || trainer_.done()) return true;
+  const std::size_t epochs = trainer_.steps() / trainer_.steps_per_epoch();
+  return epoch_of(state_.step) % ((epochs + kCheckpoints - 1) / kCheckpoints) == 0;
+}
+
+std::uint64_t TrainingLoop::epoch_of(std::uint64_t step) const {
+  const std::uint64_t per_epoch = trainer_.steps_per_epoch();
+  return (step + per_epoch - 1) / per_epoch;
+}
+
+double TrainingLoop::seconds() const {
+  return seconds_before_ + std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+}
+
+// What a killed process did after its last checkpoint is done again, and counts once.
+void TrainingLoop::count_traffic() {
+  state_.sent = sent_before_ + net::total(session_.channel().sent());
+  state_.received = received_before_ + net::total(session_.channel().received());
+}
+
+void TrainingLoop::checkpoint() {
+  state_.seconds = seconds();
+  count_traffic();
+  // Keys of a scheme are made at its first use, and stay.
+  if (const std::size_t keys = session_.keys_to_save(); keys > keys_saved_) {
+    save_keys(folder_.path(), session_);
+    keys_saved_ = keys;
+  }
+  save_checkpoint(folder_, state_, model_, trainer_.optimizer());
+  // The peer may be one checkpoint behind: what it needs then stays as well.
+  remove_checkpoints(folder_, options_.keep, {state_.best_step, best_before_});
+  best_before_ = state_.best_step;
+}
+
+void TrainingLoop::keep_best() {
+  if (kept_step() != state_.step) (void)load_checkpoint(folder_, kept_step(), model_, trainer_.optimizer());
+}
+
+void TrainingLoop::describe(run::RunSummary& summary) {
+  summary.steps = state_.step;
+  summary.epochs = state_.step / trainer_.steps_per_epoch();
+  summary.seconds = seconds();
+  count_traffic();
+  summary.sent = state_.sent;
+  summary.received = state_.received;
+}
+
+}  // namespace blindfl::train
