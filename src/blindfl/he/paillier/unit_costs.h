@@ -3,8 +3,7 @@
 namespace blindfl::he::paillier {
 
 /// What operations cost, in microseconds each, on one core with IFMA: measured by bench_paillier, see
-/// docs/appendix/benchmarks.md. Plans are made from these and not from the machine at hand, so that both parties make
-/// the same.
+/// docs/appendix/benchmarks.md. Plans are made from these, not from the machine at hand: both parties make the same.
 struct UnitCosts {
   double multiply;   ///< two ciphertexts: the sum of their plaintexts
   double square;     ///< one with itself
