@@ -29,7 +29,7 @@ struct LoopOptions {
 };
 
 /// Training that survives its process: a trainer's steps with checkpoints, validation, early stopping and the votes by
-/// which both parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and goes
+/// which both parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and
 /// on from the newest checkpoint that both have as if nothing had been:
 ///
 /// ```

@@ -39,7 +39,7 @@ struct TrainedRun {
   void write_summary(run::RunState state) const;
 };
 
-/// Writes a summary that ends, or goes on, now.
+/// Writes a summary that ends, or continues, now.
 void write_summary(run::RunFolder& folder, run::RunSummary& summary, run::RunState state);
 
 /// Keeps the best model, tests it together with the peer, saves and reports it. Returns what B found in the test.
