@@ -30,7 +30,7 @@ struct LoopOptions {
 
 /// Training that survives its process: a trainer's steps with checkpoints, validation, early stopping and the votes by
 /// which both parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and
-/// on from the newest checkpoint that both have as if nothing had been:
+/// continues from the newest checkpoint that both have as if nothing had been:
 ///
 /// ```
 /// const auto run = blindfl::train::start_run(session, folder);
