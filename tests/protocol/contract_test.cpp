@@ -187,10 +187,10 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
   // Besides keys, A receives what is encrypted under B's key, and one product under its own, checked above.
   const auto& received = pair_.parties.recording(Party::kA).received();
   const std::vector<Step> steps = steps_of(received);
-  EXPECT_EQ(steps, (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
-                                steps::kForwardProduct, steps::kDerivativeOperand}));
+  EXPECT_EQ(steps, (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                                      steps::kForwardProduct, steps::kDerivativeOperand}));
   const Bytes key_of_b = pair_.parties.session(Party::kB).key_owner().public_key();
-  for (const Step step : {steps::kForwardOperand, steps::kDerivativeOperand}) {
+  for (const Step step : std::vector<Step>{steps::kForwardOperand, steps::kDerivativeOperand}) {
     // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
     const Bytes payload = last_received(Party::kA, step);
     EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_b.end() - 16)) << net::name_of(step);
@@ -200,8 +200,8 @@ TEST_F(Contract, AGetsNothingOfZOrItsDerivativeThatItCouldOpen) {
 TEST_F(Contract, BReceivesOnlyWhatTheContractAllows) {
   run_step();
   const std::vector<Step> steps = steps_of(pair_.parties.recording(Party::kB).received());
-  EXPECT_EQ(steps, (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
-                                steps::kForwardProduct, steps::kOutputShare, steps::kGradientProduct}));
+  EXPECT_EQ(steps, (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                                      steps::kForwardProduct, steps::kOutputShare, steps::kGradientProduct}));
   const Bytes key_of_a = pair_.parties.session(Party::kA).key_owner().public_key();
   const Bytes payload = last_received(Party::kB, steps::kForwardOperand);
   EXPECT_TRUE(std::equal(payload.begin(), payload.begin() + 16, key_of_a.end() - 16));

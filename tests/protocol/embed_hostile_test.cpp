@@ -263,7 +263,7 @@ TEST(EmbedHostileUpdates, AChangedDerivativeIsAnErrorBeforeItIsAWrongEmbedding) 
     TrainingStep undisturbed(*scheme, Update::kEncrypted, net::make_memory_channels());
     undisturbed.all();
     const std::vector<net::Message> sent = undisturbed.sent(owner);
-    const auto found = std::ranges::find(sent, steps::kDerivativeShare, &net::Message::step);
+    const auto found = std::ranges::find(sent, Step(steps::kDerivativeShare), &net::Message::step);
     ASSERT_NE(found, sent.end());
     for (int i = 0; i < (testing::kFull ? 10 : 1); ++i) {
       const Forgery flip{static_cast<std::uint64_t>(found - sent.begin()), [&](net::Message&, Bytes& payload) {

@@ -342,8 +342,8 @@ TEST_F(EncryptedContract, AReceivesDerivativesThatOnlyBsKeyOpens) {
   run_passes();
   // Besides what greets and the product under its own key, A receives derivatives and nothing else; no operand, because
   // what A multiplies with never leaves A.
-  EXPECT_EQ(steps_received(Party::kA), (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello,
-                                                    steps::kForwardProduct, steps::kDerivativeOperand}));
+  EXPECT_EQ(steps_received(Party::kA), (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello,
+                                                          steps::kForwardProduct, steps::kDerivativeOperand}));
   const SecretKey& key_of_a = key_of(pair_.parties.session(Party::kA));
   const he::paillier::CryptoShape shape = own(params_.updates()).shape(params_.derivative(kBatch, false));
   const std::vector<std::int64_t> dz = derivative_.share->to_dense();
@@ -400,8 +400,8 @@ TEST_F(EncryptedContract, BReceivesOnlyWhatTheContractAllowsAndFreshEachTime) {
   const IntMatrix x_a = x_a_;
   (void)pair_.forward(x_a, x_b_);
   EXPECT_EQ(steps_received(Party::kB),
-            (std::vector{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
-                         steps::kForwardProduct, steps::kOutputShare}));
+            (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
+                               steps::kForwardProduct, steps::kOutputShare}));
   std::set<BigInt> randomness;
   std::size_t count = 0;
   for (const Bytes& message : received(Party::kB, steps::kForwardProduct)) {

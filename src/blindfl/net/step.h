@@ -24,13 +24,24 @@ enum class Protection : std::uint8_t {
 /// A kind of message, in words for ledgers, reports and reviewers. Each room has a `steps.h` with constants for what it
 /// sends. Numbers are part of the wire format: never reuse one.
 struct StepInfo {
+  constexpr StepInfo(std::uint16_t number, Protection protection, std::string_view name, std::string_view contains,
+                     std::string_view reveals, bool names_session = false)
+      : number(number),
+        protection(protection),
+        name(name),
+        contains(contains),
+        reveals(reveals),
+        names_session(names_session) {}
+  // Steps point to it.
+  StepInfo(const StepInfo&) = delete;
+  StepInfo& operator=(const StepInfo&) = delete;
+
   std::uint16_t number;
   Protection protection;
   std::string_view name;
   std::string_view contains;
   std::string_view reveals;  ///< to its receiver; nobody else can read any of it
-  /// Whether it holds random numbers that no two sessions have alike.
-  bool names_session = false;
+  bool names_session;        ///< whether it holds random numbers that no two sessions have alike
 };
 
 /// A kind of message: a number, and what the room that sends it says of it. Only the number travels.
