@@ -8,7 +8,7 @@
 
 #include "testing/scratch_folder.h"
 
-namespace blindfl::train {
+namespace blindfl::train::checkpoint_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -63,4 +63,4 @@ TEST_F(SupersededCheckpoints, LeaveNoFolderWhereThereAreNone) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::checkpoint_test

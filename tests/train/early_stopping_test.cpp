@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blindfl::train {
+namespace blindfl::train::early_stopping_test {
 namespace {
 
 constexpr EarlyStopping kOptions{.patience = 2, .minimum_improvement = 0.01};
@@ -48,4 +48,4 @@ TEST(EarlyStopping, CountsAnewAfterABetterModel) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::early_stopping_test

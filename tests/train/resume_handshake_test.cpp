@@ -9,7 +9,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::train {
+namespace blindfl::train::resume_handshake_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -141,4 +141,4 @@ TEST(Offers, ThatAreNoneAreRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::resume_handshake_test

@@ -18,7 +18,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::train {
+namespace blindfl::train::training_loop_test {
 namespace {
 
 using nn::Family;
@@ -364,4 +364,4 @@ TEST_F(ResumedTraining, RefusesAFolderThatIsInUse) {
 }
 
 }  // namespace
-}  // namespace blindfl::train
+}  // namespace blindfl::train::training_loop_test

@@ -24,8 +24,10 @@ run::RunReport report_of(const job::Shared& shared, Party party, std::size_t fea
   const PartyShape shape = binary_shape(features);
   const JobModel model;
   const auto channels = net::make_memory_channels();
-  return training_report({.job = job, .party = party, .mine = shape, .theirs = shape, .rows = rows, .model = model}, {},
-                         *channels.first);
+  const JobEstimate expected = estimate(job_layers(shared, shape, shape, rows), shared.scheme, job_link(shared.scheme));
+  return training_report(
+      {.job = job, .party = party, .mine = shape, .theirs = shape, .expected = expected, .model = model}, {},
+      *channels.first);
 }
 
 std::string fact(const run::RunReport& report, const std::string& name) {

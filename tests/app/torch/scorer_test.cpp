@@ -12,7 +12,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::app::scorer_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -35,8 +35,8 @@ class FinishedModel : public ::testing::Test {
     job.shared.alignment.mode = job::AlignmentMode::kAligned;
     job.own.party = party;
     job.own.data.train = scratch_ / (party == Party::kA ? "a.csv" : "b.csv");
-    job.own.data.format = job::FileFormat::kCsv;
-    job.own.data.default_kind = job::ColumnKind::kNumeric;
+    job.own.data.format = prepare::FileFormat::kCsv;
+    job.own.data.default_kind = data::ColumnKind::kNumeric;
     if (party == Party::kB) job.own.data.label_column = "label";
     return job;
   }
@@ -101,4 +101,4 @@ TEST_F(FinishedModel, OfTheOtherPartyIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::scorer_test
