@@ -18,6 +18,7 @@
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
 #include "testing/scratch_folder.h"
+#include "testing/steps.h"
 
 namespace blindfl::protocol {
 namespace {
@@ -171,8 +172,8 @@ std::string text_of(const testing::TwoParties& parties, Party party, net::Direct
   for (const net::RecordedMessage& recorded : parties.recording(party).messages()) {
     if (recorded.direction != direction) continue;
     const net::Message& m = recorded.message;
-    text += std::string(name_of(sender)) + " sends " + std::string(net::name_of(m.step)) + " of layer " +
-            std::to_string(m.layer) + ": " + std::to_string(recorded.payload.size()) + " bytes\n";
+    text += std::string(name_of(sender)) + " sends " + std::string(net::name_of(testing::all_steps().known(m.step))) +
+            " of layer " + std::to_string(m.layer) + ": " + std::to_string(recorded.payload.size()) + " bytes\n";
   }
   return text;
 }
