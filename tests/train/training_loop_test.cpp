@@ -325,7 +325,8 @@ TEST_F(ResumedTraining, BeginsAnewWhereNothingWasTrained) {
   const Outcomes whole = undisturbed(course);
   // Killed while it made its folder, and when it had just made it.
   std::filesystem::create_directories(folder_of(Party::kA) / "checkpoints");
-  std::ofstream(folder_of(Party::kA) / "run.lock");
+  std::ofstream lock(folder_of(Party::kA) / "run.lock");
+  lock.close();
   (void)run::RunFolder::create(folder_of(Party::kB), {.party = Party::kB, .run = "r"});
   const Outcomes begun = attempt(course);
   EXPECT_EQ(begun.a.resumed, std::nullopt);
