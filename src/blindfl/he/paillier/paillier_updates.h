@@ -17,7 +17,7 @@ class PaillierUpdates final : public Updates {
 
   [[nodiscard]] int most_width() const override { return params_.plaintext_bits(); }
   [[nodiscard]] int masked_width(int bits, int hiding) const override { return ReplyLayout::slot_bits(bits, hiding); }
-  [[nodiscard]] std::uint64_t matrix_bytes(const EncryptedShape& shape) const override;
+  [[nodiscard]] std::uint64_t matrix_bytes(const EncryptedShape& matrix) const override;
   [[nodiscard]] std::uint64_t reply_bytes(const UpdateReply& reply) const override;
   void write_layout(const UpdateReply& reply, ByteSink& out) const override;
   [[nodiscard]] UpdateCosts costs(const UpdateWork& work) const override;
