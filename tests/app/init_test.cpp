@@ -11,7 +11,6 @@
 
 #include "blindfl/app/commands/run.h"
 #include "blindfl/app/init/guess.h"
-#include "blindfl/app/init/init.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/link/identity_files.h"
