@@ -5,8 +5,8 @@ JOBS := $(shell nproc)
 TIME := 60
 # Paillier takes seconds between threads that are watched.
 SLOW_UNDER_TSAN := EncryptedContract|PaillierContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
-# Distributions of many runs, and every bit of long messages: the same memory over and over. Decoders are fuzzed, too.
-SLOW_UNDER_ASAN := EncryptedContract|PaillierContract|Schemes/Hostile.*paillier|Rerandomisation
+# Distributions of many runs, costs, every bit of long messages: the same memory over and over. Decoders are fuzzed, too.
+SLOW_UNDER_ASAN := Contract|Schemes/Hostile.*paillier|Every(FlippedBit|Truncation)|Rerandomisation|CircuitPrivacy|MaskWidth|UniformMasks|ScalarCost|Transcript|TablesLearn|ManySeeds|HundredsOfCuts
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
