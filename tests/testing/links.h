@@ -9,8 +9,9 @@
 
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/memory_channel.h"
+#include "testing/sanitizers.h"
 
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(BLINDFL_ADDRESS_SANITIZER)
 // gRPC 1.51 now and then loses a TLS connection's memory when it is closed while a handshake runs. Programs without
 // this header, those that test our own use of OpenSSL among them, are checked for all leaks.
 extern "C" __attribute__((weak, used)) const char* __lsan_default_suppressions() {  // NOLINT: the sanitizer's name

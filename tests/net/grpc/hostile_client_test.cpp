@@ -21,6 +21,7 @@
 #include "blindfl/net/link_packet.h"
 #include "testing/links.h"
 #include "testing/loopback.h"
+#include "testing/sanitizers.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
@@ -204,7 +205,7 @@ TEST(RoguePeer, CannotMakeUpCreditOrGoBeyondTheWindow) {
 }
 
 TEST(RoguePeer, CostsBoundedMemoryWithAHugePacket) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#if defined(BLINDFL_ADDRESS_SANITIZER) || defined(BLINDFL_THREAD_SANITIZER)
   GTEST_SKIP() << "a sanitizer keeps what was freed, and more: memory says nothing here";
 #endif
   GrpcEnd listener(tls_options(Role::kListen, "127.0.0.1:0"));
