@@ -36,9 +36,8 @@ sanitizers: build/asan/build.ninja build/tsan/build.ninja ## quick tests under t
 	cmake --build --preset tsan --target base_tests net_tests protocol_tests
 	ctest --preset tsan -R '^(base|net|protocol)\.' -E '$(SLOW_UNDER_TSAN)' -j$(JOBS)
 
-fuzzing: build/asan/build.ninja
-	cmake --build --preset asan --target fuzzers
-	scripts/fuzz build/asan 5
+fuzzing:
+	$(MAKE) fuzz TIME=5
 
 fuzz: build/asan/build.ninja ## fuzz every decoder of a peer's bytes, each for TIME=60 seconds
 	cmake --build --preset asan --target fuzzers

@@ -74,11 +74,11 @@ CsvColumn CsvColumn::load(ByteSource& in) {
   column.name = read_text(in);
   const std::uint8_t kind = in.read_u8();
   column.kind = static_cast<data::ColumnKind>(kind);
-  column.one_hot = read_flag(in);
-  column.optional = read_flag(in);
+  column.one_hot = in.read_flag();
+  column.optional = in.read_flag();
   column.separator = read_text(in);
   column.most = read_count(in, kMostPerRow);
-  column.pooling = read_flag(in) ? Pooling::kMean : Pooling::kSum;
+  column.pooling = in.read_flag() ? Pooling::kMean : Pooling::kSum;
   const bool several = column.kind == data::ColumnKind::kCategories;
   const bool known = column.is_numeric() || column.kind == data::ColumnKind::kCategory || several;
   require<DataError>(known && column.most > 0 && (several || column.most == 1) &&

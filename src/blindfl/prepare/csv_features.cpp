@@ -135,7 +135,7 @@ void save_name(ByteSink& out, const std::optional<std::string>& name) {
 }
 
 std::optional<std::string> load_name(ByteSource& in) {
-  if (!read_flag(in)) return std::nullopt;
+  if (!in.read_flag()) return std::nullopt;
   return read_text(in);
 }
 
@@ -249,7 +249,7 @@ void CsvFeatures::save(ByteSink& out) const {
 CsvFeatures CsvFeatures::load(ByteSource& in) {
   CsvFeatures to;
   to.format.delimiter = static_cast<char>(in.read_u8());
-  to.format.header = read_flag(in);
+  to.format.header = in.read_flag();
   to.format.trim = true;
   to.missing = read_texts(in, kMostMissing);
   to.id = load_name(in);

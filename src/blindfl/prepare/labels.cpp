@@ -119,7 +119,7 @@ LabelRule LabelRule::load(ByteSource& in) {
   require<DataError>(kind <= static_cast<std::uint8_t>(Kind::kCounts), "the saved labels are of no known kind");
   LabelRule rule(static_cast<Kind>(kind));
   rule.load_names(in);
-  const bool swapped = read_flag(in);
+  const bool swapped = in.read_flag();
   require<DataError>(!swapped || rule.names_.size() == 2, "the saved classes cannot be: the positive one is none");
   if (swapped) rule.swap_classes();
   return rule;

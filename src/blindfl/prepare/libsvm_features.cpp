@@ -156,7 +156,7 @@ LibsvmFeatures LibsvmFeatures::load(ByteSource& in) {
   LibsvmFeatures to;
   to.features = read_count(in, kMostFeatures);
   to.first_index = read_count(in, 1);
-  to.sparse = read_flag(in);
+  to.sparse = in.read_flag();
   to.nonzeros = read_count(in, to.features);
   require<DataError>(to.sparse || (to.nonzeros == 0 && to.features <= kMostDense),
                      "the saved preparation has features that cannot be");

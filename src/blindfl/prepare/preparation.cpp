@@ -115,7 +115,7 @@ void Preparation::save(ByteSink& out) const {
   out.write_u32(kStateVersion);
   out.write_u8(static_cast<std::uint8_t>(features_.index()));
   out.write_u32(static_cast<std::uint32_t>(shape_.encoding.scale));
-  write_real(out, shape_.encoding.largest);
+  out.write_real(shape_.encoding.largest);
   out.write_u8(shape_.encoding.clip ? 1 : 0);
   rule_.save(out);
   std::visit([&](const auto& features) { features.save(out); }, features_);
@@ -126,12 +126,12 @@ Preparation Preparation::load(ByteSource& in) {
   reading_state([&] {
     require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
                        "the saved state is not a preparation of data, or of another version");
-    const bool is_libsvm = read_flag(in);
+    const bool is_libsvm = in.read_flag();
     const std::uint32_t scale = in.read_u32();
     require<DataError>(scale <= FixedPoint::kMaxScale, "the saved preparation has an encoding that cannot be");
     FixedPointSpec encoding{.scale = static_cast<int>(scale)};
-    encoding.largest = read_real(in);
-    encoding.clip = read_flag(in);
+    encoding.largest = in.read_real();
+    encoding.clip = in.read_flag();
     LabelRule rule = LabelRule::load(in);
     Features features = is_libsvm ? Features(LibsvmFeatures::load(in)) : Features(CsvFeatures::load(in));
     try {

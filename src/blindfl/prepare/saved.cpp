@@ -1,8 +1,6 @@
 #include "blindfl/prepare/saved.h"
 
-#include <bit>
 #include <cstdint>
-#include <span>
 
 #include "blindfl/base/error.h"
 
@@ -16,16 +14,11 @@ constexpr std::size_t kMaxTextBytes = std::size_t{1} << 16;
 
 void write_text(ByteSink& out, std::string_view text) {
   require<DataError>(text.size() <= kMaxTextBytes, "a name of more than ", kMaxTextBytes, " bytes cannot be saved");
-  out.write_u32(static_cast<std::uint32_t>(text.size()));
-  out.write(as_bytes(text));
+  out.write_text(text);
 }
 
 std::string read_text(ByteSource& in) {
-  const std::uint32_t length = in.read_u32();
-  require<DataError>(length <= kMaxTextBytes && length <= in.remaining(), "the saved preparation has a text too long");
-  std::string text(length, '\0');
-  in.read(std::as_writable_bytes(std::span(text)));
-  return text;
+  return in.read_text(kMaxTextBytes);
 }
 
 void write_texts(ByteSink& out, const std::vector<std::string>& texts) {
@@ -40,20 +33,6 @@ std::vector<std::string> read_texts(ByteSource& in, std::size_t most) {
   texts.reserve(count);
   for (std::size_t i = 0; i < count; ++i) texts.push_back(read_text(in));
   return texts;
-}
-
-void write_real(ByteSink& out, double x) {
-  out.write_u64(std::bit_cast<std::uint64_t>(x));
-}
-
-double read_real(ByteSource& in) {
-  return std::bit_cast<double>(in.read_u64());
-}
-
-bool read_flag(ByteSource& in) {
-  const std::uint8_t flag = in.read_u8();
-  require<DataError>(flag <= 1, "the saved preparation has something else where it says yes or no");
-  return flag == 1;
 }
 
 std::size_t read_count(ByteSource& in, std::size_t most) {

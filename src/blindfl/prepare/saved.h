@@ -12,17 +12,12 @@
 namespace blindfl::prepare {
 
 void write_text(ByteSink& out, std::string_view text);
-/// Throws DataError if it is longer than what is left, or than 64 KiB.
+/// Throws ProtocolError if it is longer than what is left, or than 64 KiB.
 [[nodiscard]] std::string read_text(ByteSource& in);
 
 void write_texts(ByteSink& out, const std::vector<std::string>& texts);
 [[nodiscard]] std::vector<std::string> read_texts(ByteSource& in, std::size_t most);
 
-void write_real(ByteSink& out, double x);
-[[nodiscard]] double read_real(ByteSource& in);
-
-/// Throws DataError if it is neither 0 nor 1.
-[[nodiscard]] bool read_flag(ByteSource& in);
 /// Throws DataError if it is beyond `most`.
 [[nodiscard]] std::size_t read_count(ByteSource& in, std::size_t most);
 

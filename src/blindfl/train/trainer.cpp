@@ -41,7 +41,7 @@ std::vector<std::int64_t> counting_rows(const data::Batch& batch) {
 torch::Tensor batch_loss(const WeightedLoss& loss, const torch::Tensor& scores, const data::Batch& batch, double most) {
   const torch::Tensor labels = nn::labels_tensor(batch);
   torch::Tensor weights;
-  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights, batch.weights.size(), 1).view({-1});
+  if (!batch.weights.empty()) weights = nn::to_tensor(batch.weights);
   if (batch.counts.empty()) return loss(scores, labels, weights);
   const std::vector<std::int64_t> rows = counting_rows(batch);
   // A value all the same, without gradient: the peer waits for this party's part of the step.
