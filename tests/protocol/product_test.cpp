@@ -5,6 +5,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/share/products.h"
 #include "testing/matrices.h"
+#include "testing/product.h"
 #include "testing/schemes.h"
 #include "testing/steps.h"
 #include "testing/two_parties.h"
@@ -29,8 +30,8 @@ TEST_P(Product, SharesSumToTheMatrixProduct) {
     const ShareMatrix m = random_share(30, 4, 32, random_);
     const auto plan = scheme_->plan({20, 30, 4, x.bound(), 0, 32, 128});
     const auto [mine, theirs] =
-        parties_.run([&](Session& s) { return product_multiplier(s, s.keys(), *plan, kSteps, x); },
-                     [&](Session& s) { return product_owner(s, s.keys(), *plan, kSteps, m); });
+        parties_.run([&](Session& s) { return testing::product_multiplier(s, *plan, kSteps, x); },
+                     [&](Session& s) { return testing::product_owner(s, *plan, kSteps, m); });
     EXPECT_EQ(mine + theirs, multiply(x, m));
   }
 }
@@ -39,8 +40,8 @@ TEST_P(Product, TrafficIsWhatThePlanSays) {
   const IntMatrix x = testing::random_matrix(Kind::kDense, 20, 30, 0, 1 << 16, test_random_);
   const ShareMatrix m = random_share(30, 4, 32, random_);
   const auto plan = scheme_->plan({20, 30, 4, x.bound(), 0, 32, 128});
-  parties_.run([&](Session& s) { (void)product_multiplier(s, s.keys(), *plan, kSteps, x); },
-               [&](Session& s) { (void)product_owner(s, s.keys(), *plan, kSteps, m); });
+  parties_.run([&](Session& s) { (void)testing::product_multiplier(s, *plan, kSteps, x); },
+               [&](Session& s) { (void)testing::product_owner(s, *plan, kSteps, m); });
   const net::Traffic operand{1, plan->operand_bytes()};
   const net::Traffic reply{1, plan->reply_bytes()};
   EXPECT_EQ(parties_.recording(Party::kB).sent().at(kSteps.operand), operand);
@@ -75,15 +76,14 @@ TEST_P(Product, RefusesAWrongOperandBeforeAnythingIsSent) {
   const IntMatrix too_large = testing::random_matrix(Kind::kDense, 4, 5, 0, 101, test_random_);
   Session& a = parties_.session(Party::kA);
   Session& b = parties_.session(Party::kB);
-  EXPECT_THROW((void)product_multiplier(a, a.keys(), *plan, kSteps, too_large), InvalidArgument);
-  EXPECT_THROW((void)product_owner(b, b.keys(), *plan, kSteps, ShareMatrix(5, 3, 32)), InvalidArgument);
+  EXPECT_THROW((void)testing::product_multiplier(a, *plan, kSteps, too_large), InvalidArgument);
+  EXPECT_THROW((void)testing::product_owner(b, *plan, kSteps, ShareMatrix(5, 3, 32)), InvalidArgument);
   EXPECT_FALSE(parties_.recording(Party::kB).sent().contains(kSteps.operand));
   // The mistake did not cost the link.
   const IntMatrix x = testing::random_matrix(Kind::kDense, 4, 5, 0, 100, test_random_);
   const ShareMatrix m = random_share(5, 2, 32, random_);
-  const auto [mine, theirs] =
-      parties_.run([&](Session& s) { return product_multiplier(s, s.keys(), *plan, kSteps, x); },
-                   [&](Session& s) { return product_owner(s, s.keys(), *plan, kSteps, m); });
+  const auto [mine, theirs] = parties_.run([&](Session& s) { return testing::product_multiplier(s, *plan, kSteps, x); },
+                                           [&](Session& s) { return testing::product_owner(s, *plan, kSteps, m); });
   EXPECT_EQ(mine + theirs, multiply(x, m));
 }
 

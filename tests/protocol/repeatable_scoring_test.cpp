@@ -16,6 +16,7 @@
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/repeatable_fixture.h"
+#include "testing/product.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
@@ -221,9 +222,9 @@ class RepeatableProduct : public Repeatable {
     auto [kept, opened] = parties.run(
         [&](Session& s) {
           const RepeatableScoring repeatable(s, keys_.a);
-          return product_multiplier(s, s.keys(), *plan_, kSteps, x);
+          return testing::product_multiplier(s, *plan_, kSteps, x);
         },
-        [&](Session& s) { return product_owner(s, s.keys(), *plan_, kSteps, m_); });
+        [&](Session& s) { return testing::product_owner(s, *plan_, kSteps, m_); });
     EXPECT_EQ(kept + opened, multiply(x, m_));
     return {std::move(kept), std::move(opened)};
   }

@@ -16,12 +16,6 @@ double Plan::exposure_of_reply() const {
   return std::ldexp(static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols), -hiding_bits());
 }
 
-double Plan::hiding_bits_of_run() const {
-  const double of_reply = static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols);
-  const double values = spec_.run_values > 0 ? static_cast<double>(spec_.run_values) : of_reply;
-  return static_cast<double>(hiding_bits()) - std::log2(values);
-}
-
 std::string ProductSpec::describe() const {
   std::ostringstream text;
   text << rows << " x " << inner << " x " << cols << ", left values below 2^" << bit_length(left_bound) << " at scale "

@@ -69,9 +69,6 @@ class Plan {
   [[nodiscard]] virtual int hiding_bits() const = 0;
   /// The chance that any value of one reply does: a sum over its values.
   [[nodiscard]] double exposure_of_reply() const;
-  /// The bits that are left for the run: `hiding_bits()` less the logarithm of `run_values`, or, where those were not
-  /// said, of the values of one reply.
-  [[nodiscard]] double hiding_bits_of_run() const;
 
  protected:
   explicit Plan(const ProductSpec& spec) : spec_(spec) {}

@@ -166,25 +166,6 @@ TEST_P(CryptoTensors, AddTransposedProductsOfEveryKind) {
   }
 }
 
-TEST_P(CryptoTensors, AddUp) {
-  Integers values;
-  const CryptoTensor full = random_tensor(lab_.shape(4, 7), values);
-  CryptoTensor to(lab_.key().shared_public_key(), lab_.shape(4, 7));
-  const Integers row = random_values(7, random_);
-  lab_.write_row(to, 2, row);
-  add(to, full, lab_.pool());
-  Integers expected = values;
-  for (std::size_t c = 0; c < 7; ++c) expected[14 + c] = expected[14 + c] + row[c];
-  EXPECT_EQ(lab_.decrypt(to), expected);
-  // Rows that the other one never wrote stay as they are.
-  CryptoTensor part(lab_.key().shared_public_key(), lab_.shape(4, 7));
-  lab_.write_row(part, 1, row);
-  CryptoTensor empty(lab_.key().shared_public_key(), lab_.shape(4, 7));
-  add(empty, part, lab_.pool());
-  EXPECT_THAT(empty.written(), ElementsAre(1));
-  EXPECT_EQ(lab_.decrypt(full), values);
-}
-
 TEST_P(CryptoTensors, AreWrittenAndRead) {
   Integers values = random_values(39, random_);
   CryptoTensor m = lab_.encrypt(lab_.shape(3, 13), values);
@@ -232,7 +213,6 @@ TEST_P(CryptoTensors, AreTheSameWhateverTheNumberOfThreads) {
     const CryptoTensor product = multiply(x, m, 30, pool);
     CryptoTensor sum(lab_.key().shared_public_key(), lab_.shape(30, 13, 32, 120));
     add_transposed_product(sum, x, derivative, pool);
-    add(sum, m, pool);
     return write_to_bytes([&](ByteSink& out) {
       write_tensor(product, out, pool);
       write_tensor(sum, out, pool);
@@ -305,15 +285,6 @@ TEST_P(CryptoTensors, RefuseToBeAddedToWhatIsNotAlike) {
   CryptoTensor to(key, lab_.shape(3, 1, 48));
   EXPECT_EQ(message_of<InvalidArgument>([&] { add_transposed_product(to, x, lacking, lab_.pool()); }),
             "an encrypted derivative lacks a row");
-
-  const auto plus = [&](const CryptoShape& shape) {
-    CryptoTensor sum(key, shape);
-    add(sum, m, lab_.pool());
-  };
-  EXPECT_NO_THROW(plus(lab_.shape(2, 1)));
-  EXPECT_THROW(plus(lab_.shape(3, 1)), InvalidArgument);
-  EXPECT_THROW(plus(lab_.shape(2, 1, 31)), InvalidArgument);
-  EXPECT_THROW(plus(lab_.shape(2, 2)), InvalidArgument);
 }
 
 }  // namespace

@@ -159,9 +159,4 @@ std::uint64_t Modulus::to_montgomery(std::uint64_t a) const {
   return static_cast<std::uint64_t>((static_cast<UInt128>(a) << kRadixBits) % q_);
 }
 
-std::uint64_t Modulus::from_signed(std::int64_t a) const {
-  const std::int64_t r = a % static_cast<std::int64_t>(q_);
-  return static_cast<std::uint64_t>(r < 0 ? r + static_cast<std::int64_t>(q_) : r);
-}
-
 }  // namespace blindfl::he::lattice

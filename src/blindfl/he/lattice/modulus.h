@@ -34,8 +34,6 @@ class Modulus {
   [[nodiscard]] std::uint64_t inverse(std::uint64_t a) const;
   /// a * 2^52 modulo q.
   [[nodiscard]] std::uint64_t to_montgomery(std::uint64_t a) const;
-  /// A signed number modulo q.
-  [[nodiscard]] std::uint64_t from_signed(std::int64_t a) const;
 
   /// Factors, each with its quotient floor(factor * 2^k / q), after Shoup: a product by it costs two multiplications.
   struct Factors {

@@ -176,21 +176,6 @@ void add_transposed_product(CryptoTensor& to, const IntMatrix& x, const CryptoTe
                    pool);
 }
 
-void add(CryptoTensor& to, const CryptoTensor& from, ThreadPool& pool) {
-  check_alike(to, from);
-  require<InvalidArgument>(to.shape().rows == from.shape().rows && to.shape().scale == from.shape().scale,
-                           "encrypted matrices of different shape or scale cannot be added");
-  const auto& rows = from.written();
-  const auto outputs = touch_all(to, rows);
-  const auto inputs = pointers<const Limb*>(from, rows.size(), [&](std::size_t i) { return from.find(rows[i]); });
-  pool.parallel_for(outputs.size(), 64, [&](std::size_t begin, std::size_t end) {
-    std::vector<Ring::Product> products;
-    products.reserve(end - begin);
-    for (std::size_t i = begin; i < end; ++i) products.push_back({outputs[i], outputs[i], inputs[i]});
-    to.key().ring().multiply(products);
-  });
-}
-
 CryptoTensor read_tensor(std::shared_ptr<const PublicKey> key, const CryptoShape& shape, ByteSource& in,
                          ThreadPool& pool) {
   CryptoTensor m(std::move(key), shape);

@@ -74,9 +74,6 @@ class CryptoTensor final : public EncryptedMatrix {
 /// Throws InvalidArgument if shapes, slots or scales do not fit. That no sum outgrows its slot is the caller's to know.
 void add_transposed_product(CryptoTensor& to, const IntMatrix& x, const CryptoTensor& m, ThreadPool& pool);
 
-/// `to += from`. Throws InvalidArgument if they differ in shape, slots, scale or key.
-void add(CryptoTensor& to, const CryptoTensor& from, ThreadPool& pool);
-
 /// Reads all rows, one ciphertext after the other. Throws ProtocolError if something in it is not a ciphertext under
 /// the key.
 [[nodiscard]] CryptoTensor read_tensor(std::shared_ptr<const PublicKey> key, const CryptoShape& shape, ByteSource& in,

@@ -71,17 +71,4 @@ ShareMatrix receive_product(Session& session, const SchemeKeys& keys, const he::
   return share;
 }
 
-ShareMatrix product_multiplier(Session& session, const SchemeKeys& keys, const he::Plan& plan,
-                               const ProductSteps& steps, const IntMatrix& x) {
-  he::check_left(plan, x);
-  const auto operand = receive_operand(session, keys, plan, steps);
-  return send_product(session, keys, plan, steps, x, *operand);
-}
-
-ShareMatrix product_owner(Session& session, const SchemeKeys& keys, const he::Plan& plan, const ProductSteps& steps,
-                          const ShareMatrix& m) {
-  send_operand(session, keys, plan, steps, m);
-  return receive_product(session, keys, plan, steps);
-}
-
 }  // namespace blindfl::protocol

@@ -45,12 +45,4 @@ void send_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan
 [[nodiscard]] ShareMatrix receive_product(Session& session, const SchemeKeys& keys, const he::Plan& plan,
                                           const ProductSteps& steps);
 
-/// The multiplier's half of a whole product: shares of `x * M`, where `M` is the peer's.
-/// Cost: 1 message each way. Reveals: the shape of `x`.
-[[nodiscard]] ShareMatrix product_multiplier(Session& session, const SchemeKeys& keys, const he::Plan& plan,
-                                             const ProductSteps& steps, const IntMatrix& x);
-/// The key owner's half of a whole product: shares of `X * m`, where `X` is the peer's.
-[[nodiscard]] ShareMatrix product_owner(Session& session, const SchemeKeys& keys, const he::Plan& plan,
-                                        const ProductSteps& steps, const ShareMatrix& m);
-
 }  // namespace blindfl::protocol
