@@ -13,26 +13,11 @@ namespace {
 
 using Schemes = std::vector<const he::Scheme*>;
 
-/// The same choice for every table, but where there is one for this field.
-TableChoices choices_for(const EmbedChoices& choices, Party party, std::size_t field) {
-  const auto& by_field = party == Party::kA ? choices.fields_a : choices.fields_b;
-  TableChoices result = choices.tables;
-  const auto found = by_field.find(field);
-  if (found == by_field.end()) return result;
-  if (found->second.scheme) result.scheme = found->second.scheme;
-  if (found->second.update) result.update = found->second.update;
-  return result;
-}
-
-void check_choices(const EmbedMatMulParams& params, const EmbedChoices& choices) {
-  for (const Party party : {Party::kA, Party::kB}) {
-    const auto& by_field = party == Party::kA ? choices.fields_a : choices.fields_b;
-    if (by_field.empty()) continue;
-    const std::size_t last = by_field.rbegin()->first;
-    require<ConfigError>(last < params.fields(party).size(), "layer '", params.spec().name, "': there is a choice for ",
-                         name_of(party), "'s field ", last, ", and there are ", params.fields(party).size(),
-                         ", which count from 0");
-  }
+/// What is said of all tables, but where there is something of this party's.
+TableChoices choices_for(const EmbedChoices& choices, Party party) {
+  const TableChoices& own = party == Party::kA ? choices.tables_a : choices.tables_b;
+  return {.scheme = own.scheme ? own.scheme : choices.tables.scheme,
+          .update = own.update ? own.update : choices.tables.update};
 }
 
 /// Fills in what an option costs, or why it is not possible.
@@ -66,7 +51,7 @@ EmbedPart evaluate_weights(const EmbedMatMulParams& params, const EmbedChoices& 
 
 EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size_t index, const EmbedChoices& choices,
                          const Schemes& schemes) {
-  const TableChoices own = choices_for(choices, party, index);
+  const TableChoices own = choices_for(choices, party);
   EmbedPart part;
   part.field = {party, index};
   part.asked = own.scheme || own.update;
@@ -247,7 +232,6 @@ EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices,
                      const Link& link) {
   check_plan_facts(schemes, link);
   const EmbedMatMulParams params(wanted);
-  check_choices(params, choices);
   std::vector<EmbedPart> parts = evaluate_all(params, choices, schemes);
   Chooser(wanted, link, choices.most_memory).choose(parts);
 

@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,9 +25,8 @@ struct TableChoices {
 struct EmbedChoices {
   std::optional<std::string> scheme = std::nullopt;  ///< for the products with the weights
   TableChoices tables{};                             ///< for all fields
-  /// By the field's index. What one says goes before what `tables` says.
-  std::map<std::size_t, TableChoices> fields_a{};
-  std::map<std::size_t, TableChoices> fields_b{};
+  TableChoices tables_a{};                           ///< for A's; what they say goes before what `tables` says
+  TableChoices tables_b{};                           ///< for B's
   /// For ciphertexts that stay with either party, of the whole layer; what needs more is refused.
   std::uint64_t most_memory = kMostMemory;
 };
@@ -72,8 +70,8 @@ struct EmbedPlan {
 /// same. Where all of them together take more memory than is allowed, those give way that lose the least time by it.
 /// What `wanted` says of schemes and updates is not looked at. `schemes` are those of the session.
 /// Throws InvalidArgument if the layer is not possible in any way (see EmbedMatMulParams), or for a link without speed;
-/// ConfigError, with the layer, the fields and the reason, if `choices` name a scheme or a field that there is not or
-/// leave no option that is possible.
+/// ConfigError, with the layer, the fields and the reason, if `choices` name a scheme that there is not or leave
+/// no option that is possible.
 [[nodiscard]] EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices,
                                    const std::vector<const he::Scheme*>& schemes, const Link& link);
 

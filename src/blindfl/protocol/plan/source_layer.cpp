@@ -1,7 +1,5 @@
 #include "blindfl/protocol/plan/source_layer.h"
 
-#include <map>
-
 namespace blindfl::protocol {
 
 namespace {
@@ -39,12 +37,6 @@ EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const Embed
           shape.batch};
 }
 
-std::map<std::size_t, TableChoices> for_each_field(std::size_t fields, const std::optional<TableChoices>& tables) {
-  std::map<std::size_t, TableChoices> choices;
-  for (std::size_t i = 0; tables && i < fields; ++i) choices.emplace(i, *tables);
-  return choices;
-}
-
 }  // namespace
 
 LayerPlan plan_source(const FeatureShape& shape, std::size_t out, const MatMulOptions& options,
@@ -66,8 +58,8 @@ EmbedPlan plan_source(const CategoryShape& shape, std::size_t out, const EmbedMa
   EmbedChoices choices;
   if (!options.scheme.empty()) choices.scheme = options.scheme;
   choices.tables = tables_of(options);
-  choices.fields_a = for_each_field(shape.fields_a.size(), options.tables_a);
-  choices.fields_b = for_each_field(shape.fields_b.size(), options.tables_b);
+  choices.tables_a = options.tables_a.value_or(TableChoices{});
+  choices.tables_b = options.tables_b.value_or(TableChoices{});
   choices.most_memory = options.most_memory;
   return plan_embed(spec, choices, schemes, *options.automatic);
 }
