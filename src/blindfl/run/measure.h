@@ -22,5 +22,7 @@ struct Measure {
 
 /// Throws InvalidArgument, with the name and with `where`, if `party` is A and `name` is not one of `work_measures()`.
 void check_may_keep(Party party, std::string_view name, std::string_view where);
+/// The same of each, and if a name is there twice.
+void check_may_keep(Party party, std::span<const Measure> measures, std::string_view where);
 
 }  // namespace blindfl::run

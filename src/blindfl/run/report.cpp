@@ -25,8 +25,8 @@ void check_report(const RunReport& report) {
                                report.regression.predicted.size() == report.regression.actual.size(),
                            "report: counts of classes or predictions do not fit together");
   if (report.summary.party == Party::kB) return;
-  for (const Measure& measure : report.summary.results) check_may_keep(Party::kA, measure.name, "report");
-  for (const Measure& measure : report.summary.baseline) check_may_keep(Party::kA, measure.name, "report");
+  check_may_keep(Party::kA, report.summary.results, "report");
+  check_may_keep(Party::kA, report.summary.baseline, "report");
   for (const MeasureCurve& curve : report.curves) check_may_keep(Party::kA, curve.name, "report");
   require<InvalidArgument>(
       report.roc.empty() && report.calibration.empty() && report.classes.empty() && report.regression.actual.empty(),
