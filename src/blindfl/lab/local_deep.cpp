@@ -40,25 +40,9 @@ torch::Tensor LocalSourcesImpl::numeric_output(const LocalRows& rows) {
 torch::Tensor LocalSourcesImpl::embedded_output(const LocalRows& rows) {
   std::vector<torch::Tensor> embedded;
   for (std::size_t i = 0; i < tables.size(); ++i) {
-    embedded.push_back(torch::mm(categories_tensor(rows.fields[i]), tables[i]));
+    embedded.push_back(torch::mm(encoded_tensor(rows.fields[i]), tables[i]));
   }
   return torch::mm(torch::cat(embedded, 1), embedded_weight);
-}
-
-torch::Tensor categories_tensor(const IntMatrix& field) {
-  std::vector<std::int64_t> places;
-  std::vector<float> values;
-  for (std::size_t r = 0; r < field.rows(); ++r) {
-    field.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-      places.push_back(nn::torch_size(r));
-      places.push_back(nn::torch_size(c));
-      values.push_back(std::ldexp(static_cast<float>(v), -field.scale()));
-    });
-  }
-  const torch::Tensor indices = torch::tensor(places, torch::kInt64).view({-1, 2}).t().contiguous();
-  return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32),
-                                  {nn::torch_size(field.rows()), nn::torch_size(field.cols())})
-      .coalesce();
 }
 
 }  // namespace blindfl::lab

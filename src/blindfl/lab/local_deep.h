@@ -58,9 +58,6 @@ TORCH_MODULE(LocalWideDeep);
 using LocalDlrmImpl = LocalDeepImpl<nn::DlrmTop>;
 TORCH_MODULE(LocalDlrm);
 
-/// Categories as a sparse tensor, rows x categories.
-[[nodiscard]] torch::Tensor categories_tensor(const IntMatrix& field);
-
 /// Trains with the same batches, in the same order and at the same learning rates, as `train::fit` does.
 template <class Model>
 void fit(Model& model, nn::Family family, const LocalRows& rows, const train::TrainOptions& options) {

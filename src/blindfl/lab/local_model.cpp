@@ -7,6 +7,28 @@
 
 namespace blindfl::lab {
 
+namespace {
+
+/// Of what has `rows()`, `cols()` and `for_each_in_row`.
+template <class Rows, class NumberOf>
+torch::Tensor sparse_tensor(const Rows& from, const NumberOf& number_of) {
+  std::vector<std::int64_t> places;
+  std::vector<float> values;
+  for (std::size_t r = 0; r < from.rows(); ++r) {
+    from.for_each_in_row(r, [&](std::size_t c, auto value) {
+      places.push_back(nn::torch_size(r));
+      places.push_back(nn::torch_size(c));
+      values.push_back(number_of(value));
+    });
+  }
+  const torch::Tensor indices = torch::tensor(places, torch::kInt64).view({-1, 2}).t().contiguous();
+  return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32),
+                                  {nn::torch_size(from.rows()), nn::torch_size(from.cols())})
+      .coalesce();
+}
+
+}  // namespace
+
 LocalModelImpl::LocalModelImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,
                                nn::Activation activation) {
   const std::size_t width = hidden.empty() ? outputs : hidden.front();
@@ -23,45 +45,47 @@ torch::Tensor LocalModelImpl::forward(const torch::Tensor& features) {
 }
 
 torch::Tensor features_tensor(const data::Table& table) {
-  const auto rows = nn::torch_size(table.rows());
-  const auto cols = nn::torch_size(table.cols());
-  if (table.kind() == data::Table::Kind::kDense) {
-    const std::vector<float> values = table.to_dense();
-    return torch::tensor(values, torch::kFloat32).view({rows, cols});
+  if (table.kind() == data::Table::Kind::kCsr) {
+    return sparse_tensor(table, [](double value) { return static_cast<float>(value); });
   }
-  std::vector<std::int64_t> places;
-  std::vector<float> values;
-  for (std::size_t r = 0; r < table.rows(); ++r) {
-    table.for_each_in_row(r, [&](std::size_t c, double v) {
-      places.push_back(nn::torch_size(r));
-      places.push_back(nn::torch_size(c));
-      values.push_back(static_cast<float>(v));
-    });
-  }
-  const torch::Tensor indices = torch::tensor(places, torch::kInt64).view({-1, 2}).t().contiguous();
-  return torch::sparse_coo_tensor(indices, torch::tensor(values, torch::kFloat32), {rows, cols}).coalesce();
+  const std::vector<float> values = table.to_dense();
+  return torch::tensor(values, torch::kFloat32).view({nn::torch_size(table.rows()), nn::torch_size(table.cols())});
 }
 
-void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family family, const std::vector<double>& labels,
-         const train::TrainOptions& options) {
-  const data::BatchOrder order(labels.size(), options.batch, options.order_seed);
+torch::Tensor encoded_tensor(const IntMatrix& matrix) {
+  return sparse_tensor(matrix,
+                       [&](std::int64_t value) { return std::ldexp(static_cast<float>(value), -matrix.scale()); });
+}
+
+void train_steps(torch::nn::Module& module, std::size_t rows, const LossOfRows& loss,
+                 const train::TrainOptions& options, const std::function<bool(std::uint64_t)>& go_on) {
+  const data::BatchOrder order(rows, options.batch, options.order_seed);
   const protocol::SgdPlan plan(options.sgd);
   torch::optim::SGD optimizer(module.parameters(), torch::optim::SGDOptions(options.sgd.learning_rate)
                                                        .momentum(options.sgd.momentum)
                                                        .weight_decay(options.sgd.weight_decay));
-  std::size_t step = 0;
-  for (std::size_t epoch = 1; epoch <= options.epochs; ++epoch) {
+  std::uint64_t step = 0;
+  for (std::size_t epoch = 1; rows > 0; ++epoch) {
     for (const auto& chosen : order.batches(epoch)) {
-      std::vector<double> chosen_labels;
-      chosen_labels.reserve(chosen.size());
-      for (const std::uint32_t row : chosen) chosen_labels.push_back(labels[row]);
+      if (!go_on(step)) return;
       optimizer.zero_grad();
-      nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels)).backward();
-      const double learning_rate = plan.learning_rate_at(step++);
-      static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(learning_rate);
+      loss(chosen).backward();
+      static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(plan.learning_rate_at(step++));
       optimizer.step();
     }
   }
+}
+
+void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family family, const std::vector<double>& labels,
+         const train::TrainOptions& options) {
+  const auto loss = [&](std::span<const std::uint32_t> chosen) {
+    std::vector<double> chosen_labels;
+    chosen_labels.reserve(chosen.size());
+    for (const std::uint32_t row : chosen) chosen_labels.push_back(labels[row]);
+    return nn::loss(family, forward(chosen), nn::to_tensor(chosen_labels));
+  };
+  const std::size_t steps = options.epochs * ((labels.size() + options.batch - 1) / options.batch);
+  train_steps(module, labels.size(), loss, options, [&](std::uint64_t step) { return step < steps; });
 }
 
 void fit(LocalModel& model, nn::Family family, const data::Table& rows, const train::TrainOptions& options) {

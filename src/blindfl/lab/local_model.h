@@ -32,9 +32,16 @@ TORCH_MODULE(LocalModel);
 
 /// All rows of a table as a tensor: sparse tables become sparse tensors.
 [[nodiscard]] torch::Tensor features_tensor(const data::Table& table);
+/// What was encoded, features or categories, as a sparse tensor of numbers.
+[[nodiscard]] torch::Tensor encoded_tensor(const IntMatrix& matrix);
 
 /// Trains any module with the same batches, in the same order and at the same learning rates, as `train::fit` does.
-/// `forward` gives the scores of the rows it is given.
+/// `loss` is that of the rows it is given; `go_on` is asked before each step, with the number of those before.
+using LossOfRows = std::function<torch::Tensor(std::span<const std::uint32_t> rows)>;
+void train_steps(torch::nn::Module& module, std::size_t rows, const LossOfRows& loss,
+                 const train::TrainOptions& options, const std::function<bool(std::uint64_t)>& go_on);
+
+/// All epochs of that. `forward` gives the scores of the rows it is given.
 using ForwardRows = std::function<torch::Tensor(std::span<const std::uint32_t> rows)>;
 void fit(torch::nn::Module& module, const ForwardRows& forward, nn::Family family, const std::vector<double>& labels,
          const train::TrainOptions& options);

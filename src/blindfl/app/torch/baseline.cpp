@@ -6,7 +6,6 @@
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/base/error.h"
 #include "blindfl/lab/local_deep.h"
-#include "blindfl/protocol/layers/sgd_plan.h"
 
 namespace blindfl::app {
 
@@ -24,15 +23,11 @@ struct PlainModel {
   train::Forward forward;
 };
 
-torch::Tensor encoded_tensor(const IntMatrix& matrix) {
-  return lab::categories_tensor(matrix);
-}
-
 PlainModel numeric_model(const PartyShape& shape, const std::vector<std::size_t>& hidden, std::size_t outputs,
                          Activation activation) {
   lab::LocalModel model(shape.numeric, hidden, outputs, activation);
   return {model.ptr(),
-          [model](const data::Batch& batch) mutable { return model->forward(encoded_tensor(batch.features)); }};
+          [model](const data::Batch& batch) mutable { return model->forward(lab::encoded_tensor(batch.features)); }};
 }
 
 template <class Top>
@@ -41,7 +36,7 @@ PlainModel deep_model(const lab::LocalSources& sources, const Top& top) {
   return {model, [model](const data::Batch& batch) {
             lab::LocalSourcesImpl& source = *model->sources;
             torch::Tensor numeric;
-            if (source.weight.defined()) numeric = torch::mm(encoded_tensor(batch.features), source.weight);
+            if (source.weight.defined()) numeric = torch::mm(lab::encoded_tensor(batch.features), source.weight);
             lab::LocalRows rows;
             rows.fields = batch.fields;
             return model->top(numeric, source.embedded_output(rows));
@@ -85,34 +80,23 @@ Baseline train_baseline(const BaselineSetup& setup, const AlignedRows& training,
   const OneThread alone;
   const PlainModel model = make_plain(setup.model, setup.shape, setup.outputs);
   const AlignedRows rows = training.only_real();
-  const std::size_t batch = setup.training.batch;
-  const data::BatchOrder order(rows.rows(), batch, setup.training.order_seed);
-  const protocol::SgdPlan plan(setup.training.sgd);
-  const nn::SgdOptions& sgd = setup.training.sgd;
-  torch::optim::SGD optimizer(
-      model.module->parameters(),
-      torch::optim::SGDOptions(sgd.learning_rate).momentum(sgd.momentum).weight_decay(sgd.weight_decay));
   const auto begin = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - begin).count(); };
-  std::uint64_t step = 0;
-  for (std::size_t epoch = 1; step < setup.steps; ++epoch) {
-    for (const auto& chosen : order.batches(epoch)) {
-      if (step == setup.steps) break;
-      const data::Batch each = rows.batch(chosen, chosen.size());
-      optimizer.zero_grad();
-      train::batch_loss(setup.loss, model.forward(each), each).backward();
-      static_cast<torch::optim::SGDOptions&>(optimizer.param_groups()[0].options()).lr(plan.learning_rate_at(step));
-      optimizer.step();
-      if (++step != kTrialSteps) continue;
-      const double expected = seconds() / static_cast<double>(step) * static_cast<double>(setup.steps);
-      if (expected > setup.most_seconds) return {.scores = {}, .seconds = expected};
-    }
-  }
+  const auto loss = [&](std::span<const std::uint32_t> chosen) {
+    const data::Batch batch = rows.batch(chosen, chosen.size());
+    return train::batch_loss(setup.loss, model.forward(batch), batch);
+  };
+  double expected = 0;
+  lab::train_steps(*model.module, rows.rows(), loss, setup.training, [&](std::uint64_t step) {
+    if (step == kTrialSteps) expected = seconds() / static_cast<double>(step) * static_cast<double>(setup.steps);
+    return step < setup.steps && expected <= setup.most_seconds;
+  });
+  if (expected > setup.most_seconds) return {.scores = {}, .seconds = expected};
   // Batches are filled up with rows of zeros.
   const auto without_padding = [&](const data::Batch& each) {
     return model.forward(each).slice(0, 0, static_cast<std::int64_t>(each.rows));
   };
-  return {.scores = train::score(without_padding, test, batch), .seconds = seconds()};
+  return {.scores = train::score(without_padding, test, setup.training.batch), .seconds = seconds()};
 }
 
 }  // namespace blindfl::app
