@@ -24,6 +24,24 @@ TEST(NumberText, WritesDecimals) {
   EXPECT_EQ(fixed_text(-kInfinity, 1), "-");
 }
 
+TEST(NumberText, WritesTheShortestThatReadsBack) {
+  EXPECT_EQ(exact_text(0.1), "0.1");
+  EXPECT_EQ(exact_text(0.1F), "0.1");
+  EXPECT_EQ(exact_text(1.0), "1");
+  EXPECT_EQ(exact_text(1.0 / 3), "0.3333333333333333");
+  EXPECT_EQ(exact_text(-std::numeric_limits<double>::denorm_min()), "-5e-324");
+  EXPECT_EQ(exact_text(-std::numeric_limits<double>::max()), "-1.7976931348623157e+308") << "the longest there is";
+}
+
+TEST(NumberText, WritesAmountsInTheirUnits) {
+  EXPECT_EQ(amount_text(1.5e6, Unit::kBytes), "1.5 MB");
+  EXPECT_EQ(amount_text(0.35, Unit::kSeconds), "350 ms");
+  EXPECT_EQ(amount_text(0.91243, Unit::kNumber), "0.9124");
+  EXPECT_EQ(amount_text(1234.5, Unit::kNumber), "1234.5");
+  EXPECT_EQ(amount_text(12345, Unit::kNumber), "12,345");
+  EXPECT_EQ(amount_text(-12345, Unit::kNumber), "-12345");
+}
+
 TEST(NumberText, WritesCounts) {
   EXPECT_EQ(count_text(0), "0");
   EXPECT_EQ(count_text(999), "999");

@@ -26,6 +26,12 @@ std::string written(double value, std::chars_format format, int precision) {
   return {text.data(), end.ptr};
 }
 
+template <class Real>
+std::string exactly_written(Real value) {
+  std::array<char, 32> text{};
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), value).ptr};
+}
+
 /// Three digits that count and no exponent: "0.05", "6.65", "20.3", "512", "12300".
 std::string short_text(double value) {
   if (!std::isfinite(value)) return "-";
@@ -60,6 +66,14 @@ std::string two_digits(std::uint64_t value) {
 
 std::string decimal_text(double value, int digits) {
   return written(value, std::chars_format::general, digits);
+}
+
+std::string exact_text(double value) {
+  return exactly_written(value);
+}
+
+std::string exact_text(float value) {
+  return exactly_written(value);
 }
 
 std::string fixed_text(double value, int decimals) {

@@ -7,13 +7,16 @@
 #include <vector>
 
 // Numbers as people read them, with their units: on screens, in logs and in reports. None depends on the locale of the
-// process, and none but `decimal_text` writes an exponent.
+// process, and none but `decimal_text` and `exact_text` writes an exponent.
 
 namespace blindfl {
 
 /// With at most `digits` significant digits, "0.9124"; "-" for what is not finite. Very large and very small numbers
 /// have an exponent.
 [[nodiscard]] std::string decimal_text(double value, int digits = 4);
+/// The shortest that reads back as the same number: "0.1", and not "0.10000000000000001".
+[[nodiscard]] std::string exact_text(double value);
+[[nodiscard]] std::string exact_text(float value);
 /// With that many digits after the point, as in "12.50".
 [[nodiscard]] std::string fixed_text(double value, int decimals);
 /// "1,234,567".

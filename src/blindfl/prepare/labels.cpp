@@ -1,26 +1,19 @@
 #include "blindfl/prepare/labels.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/data/number.h"
 #include "blindfl/prepare/saved.h"
 
 namespace blindfl::prepare {
 
 namespace {
-
-std::string text_of(double number) {
-  std::array<char, 32> buffer{};
-  const auto result = std::to_chars(buffer.data(), buffer.data() + buffer.size(), number);
-  return {buffer.data(), result.ptr};
-}
 
 std::optional<double> number_of(std::string_view text) {
   const auto [parsed, number] = data::parse_real(text);
@@ -151,7 +144,7 @@ void LabelFit::add(std::string_view text) {
 
 void LabelFit::add(double number) {
   if (spec_.kind != LabelSpec::Kind::kClasses || !numbers_.insert(number).second) return;
-  texts_.insert(text_of(number));
+  texts_.insert(exact_text(number));
   check_count();
 }
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iomanip>
 #include <memory>
 #include <ostream>
 #include <string>
@@ -130,7 +129,7 @@ void measure(net::Channel& channel, const net::GrpcOptions& options, double seco
     out << "  WARNING: this side runs " << BLINDFL_VERSION << ": both should run the same release\n";
   }
   const double apart = (static_cast<double>(peer.clock) - static_cast<double>(unix_milliseconds())) / 1e3;
-  out << "clocks            " << std::fixed << std::setprecision(1) << std::abs(apart) << " s apart\n";
+  out << "clocks            " << fixed_text(std::abs(apart), 1) << " s apart\n";
   if (std::abs(apart) > 60) out << "  WARNING: certificates have dates: a wrong clock makes them invalid\n";
   tell_dates(options, out);
 

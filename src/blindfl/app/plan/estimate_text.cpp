@@ -52,12 +52,11 @@ void write_fact(std::ostream& out, std::string_view name, const std::string& wor
 
 std::string speed_in_words(const MachineSpeed& speed) {
   if (speed.factors.empty()) return "as the schemes expect, not measured";
-  std::ostringstream text;
-  text << std::setprecision(2);
+  std::string text;
   for (const auto& [scheme, factor] : speed.factors) {
-    text << (text.tellp() > 0 ? ", " : "") << scheme << " takes " << factor << " times what it expects";
+    append(text, ", ", scheme + " takes " + decimal_text(factor, 2) + " times what it expects");
   }
-  return text.str() + " (measured)";
+  return text + " (measured)";
 }
 
 }  // namespace

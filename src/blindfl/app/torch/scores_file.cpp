@@ -1,20 +1,12 @@
 #include "blindfl/app/torch/scores_file.h"
 
-#include <charconv>
-
 #include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 
 namespace blindfl::app {
 
 namespace {
-
-std::string digits(float value) {
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof(buffer), value);
-  require<Error>(error == std::errc(), "a score cannot be written");
-  return {buffer, end};
-}
 
 std::string header(const JobModel& model, bool has_ids, const std::vector<std::string>& classes) {
   std::string line = has_ids ? "id" : "row";
@@ -65,7 +57,7 @@ void write_scores(const std::filesystem::path& path, const JobModel& model, cons
     if (!alignment.real[i]) continue;
     const std::size_t row = alignment.rows[i];
     std::string line = rows.ids.empty() ? std::to_string(row + 1) : csv_cell(rows.ids[row]);
-    for (std::size_t c = 0; c < model.outputs; ++c) line.append(",").append(digits(value[i * model.outputs + c]));
+    for (std::size_t c = 0; c < model.outputs; ++c) line.append(",").append(exact_text(value[i * model.outputs + c]));
     file.write(as_bytes(line += '\n'));
   }
   file.commit();

@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <iomanip>
 #include <ostream>
 
 #include "blindfl/app/plan/open_top.h"
@@ -115,9 +114,9 @@ void print_quality(const ScoringTask& task, const ScoredFile& scored, std::ostre
                       task.rows.weights.empty() ? std::vector<double>() : scored.aligned.in_order(task.rows.weights),
                       scored.aligned.alignment().real);
   require<DataError>(evaluation.has_value(), "there are no rows with a label to measure on");
-  out << "rows " << evaluation->labels.size() << std::fixed << std::setprecision(6);
+  out << "rows " << evaluation->labels.size();
   for (const run::Measure& value : measure(metrics_of(kind, task.job.own.top), *evaluation)) {
-    out << "\n" << value.name << " " << value.value;
+    out << "\n" << value.name << " " << fixed_text(value.value, 6);
   }
   out << "\n";
   const run::ConfusionMatrix confusion = confusion_of(kind, *evaluation, task.loaded.preparation.classes());

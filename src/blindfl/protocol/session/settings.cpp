@@ -1,10 +1,9 @@
 #include "blindfl/protocol/session/settings.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 
 #include "blindfl/base/digest.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::protocol {
@@ -15,10 +14,7 @@ Settings& Settings::add(std::string_view name, std::string_view value) {
 }
 
 Settings& Settings::add(std::string_view name, double value) {
-  // The shortest that reads back as the same number: 0.1, not 0.10000000000000001; different numbers stay different.
-  std::array<char, 32> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr;
-  return add(name, std::string_view(digits.data(), static_cast<std::size_t>(end - digits.data())));
+  return add(name, exact_text(value));
 }
 
 Settings& Settings::add(const Settings& more) {
