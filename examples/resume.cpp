@@ -43,7 +43,7 @@ train::TrainingState train_party(blindfl::Session& session, const std::filesyste
     return train::Validation{.measures = {{"auc", auc}}, .watched = {.name = "auc", .value = auc}};
   };
   options.stop_asked = [&] { return trainer.step() >= stop_after; };  // Ctrl-C, for instance
-  train::TrainingLoop loop(session, run, *model, trainer, options);
+  train::TrainingLoop loop(run, *model, trainer, options);
   loop.run();
   if (!loop.stopped()) loop.keep_best();
   return loop.state();

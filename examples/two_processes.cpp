@@ -12,6 +12,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
@@ -79,13 +80,14 @@ struct Outcome {
   std::map<Step, blindfl::net::Traffic> received;
 };
 
-Outcome run_party(Party party, Channel& channel, const Columns& columns, const Options& options) {
+Outcome run_party(Party party, const std::shared_ptr<Channel>& channel, const Columns& columns,
+                  const Options& options) {
   const auto start = std::chrono::steady_clock::now();
   // Seeds are for runs that must be repeated, like these: real parties leave them out.
   const blindfl::SessionOptions choices{.threads = number(options, "--threads", 1),
                                         .weight_seed = party == Party::kA ? 11 : 12};
-  const blindfl::LatticeScheme scheme;
-  blindfl::Session session(party, channel, scheme, choices);
+  blindfl::Peer peer(party, channel, {std::make_shared<blindfl::LatticeScheme>()}, choices);
+  blindfl::Session& session = peer.session();
 
   const blindfl::FeatureShape shape{.in_a = kColumnsOfA, .in_b = kColumnsOfB, .batch = kBatch};
   const blindfl::FixedPoint encoding(party == Party::kA ? shape.features_a : shape.features_b);
@@ -102,7 +104,7 @@ Outcome run_party(Party party, Channel& channel, const Columns& columns, const O
   const torch::Tensor scores =
       blindfl::train::score(forward, blindfl::data::make_dataset(columns.test, encoding), kBatch);
   const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
-  return {blindfl::nn::to_vector(scores), taken.count(), channel.sent(), channel.received()};
+  return {blindfl::nn::to_vector(scores), taken.count(), channel->sent(), channel->received()};
 }
 
 /// How often B waits for an answer of A to what B has just sent. That is for A's share of Z, once per forward pass,
@@ -150,10 +152,10 @@ void run_in_memory(const Options& options) {
   const std::size_t rows = number(options, "--rows", 2000);
   const Columns a = make_columns(Party::kA, rows);
   const Columns b = make_columns(Party::kB, rows);
-  const auto channels = blindfl::net::make_memory_channels();
+  const std::pair<std::shared_ptr<Channel>, std::shared_ptr<Channel>> channels = blindfl::net::make_memory_channels();
   const auto [at_a, at_b] =
-      blindfl::protocol::run_both([&] { return run_party(Party::kA, *channels.first, a, options); },
-                                  [&] { return run_party(Party::kB, *channels.second, b, options); },
+      blindfl::protocol::run_both([&] { return run_party(Party::kA, channels.first, a, options); },
+                                  [&] { return run_party(Party::kB, channels.second, b, options); },
                                   [&] {
                                     channels.first->close();
                                     channels.second->close();
@@ -181,8 +183,7 @@ void run_over_tls(const Options& options) {
   link.patience = std::chrono::seconds(30);
   const auto transport = std::make_shared<GrpcTransport>(link);
   transport->wait_for_peer();  // who comes first waits, and that is not part of the time
-  Channel channel(transport);
-  const Outcome outcome = run_party(party, channel, columns, options);
+  const Outcome outcome = run_party(party, std::make_shared<Channel>(transport), columns, options);
   if (party == Party::kB) report(outcome, columns, transport->reconnects(), options);
 }
 

@@ -61,6 +61,7 @@ using protocol::AlignmentProgress;
 using protocol::Link;
 using protocol::MaskKey;
 using protocol::Party;
+using protocol::Peer;
 using protocol::RepeatableScoring;
 using protocol::RunLength;
 using protocol::Session;

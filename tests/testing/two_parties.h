@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "blindfl/protocol/session/in_process.h"
-#include "blindfl/protocol/session/session.h"
 #include "testing/links.h"
 #include "testing/recording_transport.h"
 
@@ -24,17 +23,17 @@ using SavedKeys =
 class Recording {
  public:
   explicit Recording(std::shared_ptr<net::Transport> inner)
-      : transport_(std::make_shared<testing::RecordingTransport>(std::move(inner))), channel_(transport_) {}
+      : transport_(std::make_shared<testing::RecordingTransport>(std::move(inner))),
+        channel_(std::make_shared<net::Channel>(transport_)) {}
 
-  [[nodiscard]] net::Channel& channel() { return channel_; }
-  [[nodiscard]] const net::Channel& channel() const { return channel_; }
+  [[nodiscard]] const std::shared_ptr<net::Channel>& channel() const { return channel_; }
   [[nodiscard]] std::vector<testing::RecordedMessage> messages() const { return transport_->messages(); }
-  [[nodiscard]] const std::map<net::Step, net::Traffic>& sent() const { return channel_.sent(); }
-  [[nodiscard]] const std::map<net::Step, net::Traffic>& received() const { return channel_.received(); }
+  [[nodiscard]] const std::map<net::Step, net::Traffic>& sent() const { return channel_->sent(); }
+  [[nodiscard]] const std::map<net::Step, net::Traffic>& received() const { return channel_->received(); }
 
  private:
   std::shared_ptr<testing::RecordingTransport> transport_;
-  net::Channel channel_;
+  std::shared_ptr<net::Channel> channel_;
 };
 
 /// A and B in one process, each with a session over a memory channel, or over TLS where BLINDFL_TEST_LINK says so; what
@@ -65,16 +64,18 @@ class TwoParties {
     }
     const auto make = [&](protocol::Party party) {
       return [&, party] {
-        return std::make_unique<protocol::Session>(party, channel(party), schemes, options(party, keys, threads));
+        return std::make_unique<protocol::Peer>(party, channel(party), he::borrowed(schemes),
+                                                options(party, keys, threads));
       };
     };
-    sessions_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
+    peers_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
   }
 
   /// `at_a(session of A)` and `at_b(session of B)`, at the same time.
   template <class A, class B>
   auto run(A&& at_a, B&& at_b) {
-    return run_both([&] { return at_a(*sessions_.first); }, [&] { return at_b(*sessions_.second); }, [&] { close(); });
+    return run_both([&] { return at_a(session(protocol::Party::kA)); },
+                    [&] { return at_b(session(protocol::Party::kB)); }, [&] { close(); });
   }
   /// The same lines at both.
   template <class Both>
@@ -82,7 +83,7 @@ class TwoParties {
     return run(at_both, at_both);
   }
 
-  [[nodiscard]] protocol::Session& session(protocol::Party party) { return *of(sessions_, party); }
+  [[nodiscard]] protocol::Session& session(protocol::Party party) { return of(peers_, party)->session(); }
   [[nodiscard]] const Recording& recording(protocol::Party party) const { return *of(recordings_, party); }
   void close() {
     channels_.first->close();
@@ -94,14 +95,13 @@ class TwoParties {
   static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys, std::size_t threads) {
     return {.threads = threads, .weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
   }
-  [[nodiscard]] net::Channel& channel(protocol::Party party) {
-    if (of(recordings_, party)) return of(recordings_, party)->channel();
-    return *of(channels_, party);
+  [[nodiscard]] const std::shared_ptr<net::Channel>& channel(protocol::Party party) const {
+    return of(recordings_, party) ? of(recordings_, party)->channel() : of(channels_, party);
   }
 
-  Channels channels_;
+  std::pair<std::shared_ptr<net::Channel>, std::shared_ptr<net::Channel>> channels_;
   std::pair<std::unique_ptr<Recording>, std::unique_ptr<Recording>> recordings_;
-  std::pair<std::unique_ptr<protocol::Session>, std::unique_ptr<protocol::Session>> sessions_;
+  std::pair<std::unique_ptr<protocol::Peer>, std::unique_ptr<protocol::Peer>> peers_;
 };
 
 }  // namespace blindfl::testing

@@ -16,23 +16,42 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::message_of;
 
+/// With one peer.
+std::optional<std::uint64_t> step_of_both(const RunOffer& mine, const RunOffer& theirs) {
+  return common_step(mine, {&theirs, 1});
+}
+
 TEST(CommonStep, IsTheNewestThatBothHave) {
-  EXPECT_EQ(common_step({"r", {30, 20, 0}}, {"r", {40, 20, 10}}), 20U);
-  EXPECT_EQ(common_step({"r", {0}}, {"r", {0}}), 0U);
+  EXPECT_EQ(step_of_both({"r", {30, 20, 0}}, {"r", {40, 20, 10}}), 20U);
+  EXPECT_EQ(step_of_both({"r", {0}}, {"r", {0}}), 0U);
 }
 
 TEST(CommonStep, IsNoneWhereNothingIsLost) {
-  EXPECT_EQ(common_step({}, {}), std::nullopt);
-  EXPECT_EQ(common_step({"r", {0}}, {}), std::nullopt);
-  EXPECT_EQ(common_step({"r", {}}, {"s", {0}}), std::nullopt);
+  EXPECT_EQ(step_of_both({}, {}), std::nullopt);
+  EXPECT_EQ(step_of_both({"r", {0}}, {}), std::nullopt);
+  EXPECT_EQ(step_of_both({"r", {}}, {"s", {0}}), std::nullopt);
 }
 
 TEST(CommonStep, RefusesToLoseSteps) {
-  const std::string message = message_of<ConfigError>([] { (void)common_step({"r", {20}}, {}); });
+  const std::string message = message_of<ConfigError>([] { (void)step_of_both({"r", {20}}, {}); });
   EXPECT_THAT(message, HasSubstr("run r up to step 20"));
   EXPECT_THAT(message, HasSubstr("at the peer no run"));
-  EXPECT_THROW((void)common_step({"r", {20}}, {"r", {30}}), ConfigError);
-  EXPECT_THROW((void)common_step({"r", {20}}, {"s", {20}}), ConfigError);
+  EXPECT_THROW((void)step_of_both({"r", {20}}, {"r", {30}}), ConfigError);
+  EXPECT_THROW((void)step_of_both({"r", {20}}, {"s", {20}}), ConfigError);
+}
+
+TEST(CommonStep, IsTheNewestThatAllHaveOrSaysWhatEachHas) {
+  const RunOffer mine{"r", {40, 30, 20}};
+  EXPECT_EQ(common_step(mine, std::vector<RunOffer>{{"r", {40, 20}}, {"r", {30, 20}}}), 20U);
+  EXPECT_EQ(common_step({}, std::vector<RunOffer>{{"r", {0}}, {}}), std::nullopt);
+  EXPECT_THAT(
+      message_of<ConfigError>([&] {
+        (void)common_step(mine, std::vector<RunOffer>{{"r", {40}}, {"s", {20}}});
+      }),
+      HasSubstr("nothing that all parties can resume: here is run r up to step 40, at peer 1 run r up to step 40, at "
+                "peer 2 run s up to step 20; "));
+  const RunOffer refused{.run = {}, .steps = {}, .of_all = true};
+  EXPECT_THROW((void)step_of_both({}, refused), ConfigError) << "what others would lose is a reason too";
 }
 
 TEST(GoingBack, SaysWhatThePeerHasAndWhatIsSetAside) {
@@ -40,16 +59,20 @@ TEST(GoingBack, SaysWhatThePeerHasAndWhatIsSetAside) {
   EXPECT_EQ(newer_than(mine, 60), 0U);
   EXPECT_EQ(newer_than(mine, 50), 1U);
   EXPECT_EQ(newer_than(mine, 20), 3U);
+  const std::vector<RunOffer> theirs{{"r", {20, 10}}, {"r", {60, 20}}};
+  EXPECT_THAT(words_of_going_back(mine, theirs, 20),
+              HasSubstr(", peer 1 up to step 20, peer 2 up to step 60, and the newest that all have is of step 20"));
   EXPECT_EQ(
-      words_of_going_back(mine, {"r", {20, 10}}, 20),
+      words_of_going_back(mine, std::span(theirs).first(1), 20),
       "this party has checkpoints up to step 60, the peer up to step 20, and the newest that both have is of step "
       "20: going back sets 3 newer checkpoints of this party aside, in checkpoints/superseded");
 }
 
 TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
   const RunOffer mine{"r", {60, 50, 40, 20}};
-  const RunOffer theirs{"r", {20, 10}};
-  EXPECT_NO_THROW(confirm_going_back({}, mine, {"r", {50}}, 50)) << "one is what a kill may cost";
+  const std::vector<RunOffer> theirs{{"r", {20, 10}}};
+  EXPECT_NO_THROW(confirm_going_back({}, mine, std::vector<RunOffer>{{"r", {50}}}, 50))
+      << "one is what a kill may cost";
   EXPECT_THAT(message_of<ConfigError>([&] { confirm_going_back({}, mine, theirs, 20); }),
               ::testing::AllOf(HasSubstr("the peer up to step 20"), HasSubstr("ResumeOptions::go_back does that")));
   EXPECT_NO_THROW(confirm_going_back({.go_back = true}, mine, theirs, 20));
@@ -104,10 +127,10 @@ TEST(Offers, ReachTheOtherParty) {
   const RunOffer of_a{"0123456789abcdef", {40, 20}};
   const auto [at_a, at_b] = parties.run([&](protocol::Session& s) { return exchange_offers(s, of_a); },
                                         [](protocol::Session& s) { return exchange_offers(s, {}); });
-  EXPECT_EQ(at_b.run, of_a.run);
-  EXPECT_THAT(at_b.steps, ElementsAre(40, 20));
-  EXPECT_TRUE(at_a.run.empty());
-  EXPECT_TRUE(at_a.steps.empty());
+  EXPECT_EQ(at_b.at(0).run, of_a.run);
+  EXPECT_THAT(at_b.at(0).steps, ElementsAre(40, 20));
+  EXPECT_TRUE(at_a.at(0).run.empty());
+  EXPECT_TRUE(at_a.at(0).steps.empty());
 }
 
 TEST(Offers, AreTheBytesThatTheWireFormatSays) {
@@ -121,6 +144,10 @@ TEST(Offers, AreTheBytesThatTheWireFormatSays) {
   expected[81] = std::byte{1};
   expected[88] = std::byte{2};
   EXPECT_EQ(bytes, expected);
+  expected[4] = std::byte{1};
+  EXPECT_EQ(write_to_bytes([](ByteSink& out) { write_offer({"cafe", {300, 2}, /*of_all=*/true}, out); }), expected);
+  BufferSource in(expected);
+  EXPECT_TRUE(read_offer(in).of_all);
 }
 
 TEST(Offers, ThatAreNoneAreRefused) {

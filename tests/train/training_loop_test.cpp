@@ -155,9 +155,9 @@ class ResumedTraining : public ::testing::Test {
       return Validation{.measures = {{"loss", evaluation->loss}},
                         .watched = {.name = "loss", .value = evaluation->loss, .larger_is_better = false}};
     };
-    TrainingLoop loop(session, run, *model, trainer, options);
+    TrainingLoop loop(run, *model, trainer, options);
     std::ostringstream shown;
-    RunLog log(run.folder, session.party(), session.channel(), shown,
+    RunLog log(run.folder, session, shown,
                {.resumed_after = run.resumed, .resumed_epoch = loop.epoch_of(loop.state().step)});
     loop.run(&log);
     if (!loop.stopped()) loop.keep_best();

@@ -46,6 +46,10 @@ TrainingState read_state(ByteSource& in) {
   return state;
 }
 
+std::filesystem::path keys_path(const std::filesystem::path& folder, std::size_t peer) {
+  return folder / (peer == 1 ? "keys.bin" : "keys-" + std::to_string(peer) + ".bin");
+}
+
 }  // namespace
 
 void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const nn::FederatedModule& model,
@@ -100,13 +104,17 @@ void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t ste
   for (std::size_t i = std::max(keep, moved); i < files.size(); ++i) fs::remove(files[i].path());
 }
 
-void save_keys(const std::filesystem::path& folder, const protocol::Session& session) {
-  if (session.keys_to_save() == 0) return;
-  write_atomically(folder / "keys.bin", {.kind = "keys"}, [&](ByteSink& out) { session.save_keys(out); });
+void save_keys(const std::filesystem::path& folder, const protocol::Sessions& sessions) {
+  std::size_t peer = 0;
+  for (const protocol::Session* session : sessions) {
+    const std::filesystem::path path = keys_path(folder, ++peer);
+    if (session->keys_to_save() == 0) continue;
+    write_atomically(path, {.kind = "keys"}, [&](ByteSink& out) { session->save_keys(out); });
+  }
 }
 
-SavedKeys load_keys(const std::filesystem::path& folder) {
-  const std::filesystem::path path = folder / "keys.bin";
+SavedKeys load_keys(const std::filesystem::path& folder, std::size_t peer) {
+  const std::filesystem::path path = keys_path(folder, peer);
   if (!std::filesystem::exists(path)) return nullptr;
   return std::make_shared<const SecretVector<std::byte>>(read_checked(path, {.kind = "keys"}).bytes);
 }

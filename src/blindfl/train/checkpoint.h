@@ -10,7 +10,7 @@
 #include "blindfl/net/channel.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/federated_optimizer.h"
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/sessions.h"
 #include "blindfl/run/run_folder.h"
 
 // Checkpoints: all that one party needs to resume training after a step, in its run's folder. As secret as the shares
@@ -47,9 +47,9 @@ void supersede_checkpoints_after(const run::RunFolder& folder, std::uint64_t ste
 
 /// What a session is opened with again (`SessionOptions::saved_keys`), for what the peer holds encrypted under them.
 using SavedKeys = std::shared_ptr<const SecretVector<std::byte>>;
-/// Nothing is written if the session has no keys that must last.
-void save_keys(const std::filesystem::path& folder, const protocol::Session& session);
-/// Null if there are none.
-[[nodiscard]] SavedKeys load_keys(const std::filesystem::path& folder);
+/// A file for each session, unless it has no keys that must last: keys.bin, keys-2.bin, ...
+void save_keys(const std::filesystem::path& folder, const protocol::Sessions& sessions);
+/// Those of the session with that peer, in the order of the sessions; null if there are none.
+[[nodiscard]] SavedKeys load_keys(const std::filesystem::path& folder, std::size_t peer = 1);
 
 }  // namespace blindfl::train

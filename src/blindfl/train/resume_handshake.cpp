@@ -27,10 +27,79 @@ std::uint64_t newest(const RunOffer& offer) {
   return offer.steps.empty() ? 0 : std::ranges::max(offer.steps);
 }
 
+std::string up_to(const RunOffer& offer) {
+  return std::string("up to step ").append(std::to_string(newest(offer)));
+}
+
 std::string words_of(const RunOffer& offer) {
-  if (offer.run.empty()) return "no run";
+  if (offer.run.empty()) return offer.of_all ? "no run that all of its peers have" : "no run";
   if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
-  return "run " + offer.run + " up to step " + std::to_string(newest(offer));
+  return "run " + offer.run + " " + up_to(offer);
+}
+
+/// ", the peer has this", or ", peer 1 has this, peer 2 has that".
+std::string each_of(std::span<const RunOffer> theirs, const std::string& before,
+                    const std::function<std::string(const RunOffer&)>& words) {
+  std::string text;
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    text.append(before).append(theirs.size() == 1 ? "the peer" : "peer ");
+    if (theirs.size() > 1) text.append(std::to_string(i + 1));
+    text.append(" ").append(words(theirs[i]));
+  }
+  return text;
+}
+
+/// The steps that this party and all others have, of the same run.
+std::vector<std::uint64_t> steps_of_all(const RunOffer& mine, std::span<const RunOffer> theirs) {
+  std::vector<std::uint64_t> steps = mine.steps;
+  for (const RunOffer& offer : theirs) {
+    if (mine.run.empty() || offer.run != mine.run) return {};
+    std::erase_if(steps, [&](std::uint64_t step) { return std::ranges::find(offer.steps, step) == offer.steps.end(); });
+  }
+  return steps;
+}
+
+/// Whether nobody has taken a step yet, as far as this party knows.
+bool nothing_is_lost(const RunOffer& mine, std::span<const RunOffer> theirs) {
+  return newest(mine) == 0 && std::ranges::all_of(theirs, [](const RunOffer& offer) {
+           return newest(offer) == 0 && !(offer.of_all && offer.run.empty());
+         });
+}
+
+/// What B with several A's says to all of them.
+RunOffer offer_of_all(const protocol::Sessions& sessions, const RunOffer& mine, std::span<const RunOffer> theirs) {
+  RunOffer offer{.run = {}, .steps = steps_of_all(mine, theirs), .of_all = true};
+  if (!offer.steps.empty()) {
+    offer.run = mine.run;
+  } else if (nothing_is_lost(mine, theirs)) {
+    offer.run = sessions.id();
+  }
+  return offer;
+}
+
+/// What each peer says. Two parties speak at once; B with several A's hears all of them and then says `answer` to it.
+template <class Said>
+std::vector<Said> exchange(const protocol::Sessions& sessions, const net::Message& message,
+                           void (*write)(const Said&, ByteSink&), Said (*read)(ByteSource&), const Said& mine,
+                           const std::function<Said(const std::vector<Said>&)>& answer) {
+  const auto say = [&](const Said& said) {
+    for (protocol::Session* session : sessions) {
+      session->channel().send(message, [&](ByteSink& out) { write(said, out); });
+    }
+  };
+  if (!sessions.several()) say(mine);
+  std::vector<Said> theirs;
+  for (protocol::Session* session : sessions) {
+    session->channel().receive(message, [&](ByteSource& in) { theirs.push_back(read(in)); });
+  }
+  if (sessions.several()) say(answer(theirs));
+  return theirs;
+}
+
+/// The vote with the wish of all to stop in it.
+StopVote with_stops(StopVote vote, const std::vector<StopVote>& all) {
+  for (const StopVote& other : all) vote.stop = vote.stop || other.stop;
+  return vote;
 }
 
 }  // namespace
@@ -45,19 +114,20 @@ StopVote read_vote(ByteSource& in) {
   return {.stop = (bits & kStop) != 0, .better = (bits & kBetter) != 0, .enough = (bits & kEnough) != 0};
 }
 
-StopVote exchange_votes(protocol::Session& session, std::uint64_t step, const StopVote& mine) {
+StopVote exchange_votes(const protocol::Sessions& sessions, std::uint64_t step, const StopVote& mine) {
   const net::Message message{run::steps::kStopVote, static_cast<std::uint32_t>(step), 8};
-  session.channel().send(message, [&](ByteSink& out) { write_vote(mine, out); });
-  StopVote theirs;
-  session.channel().receive(message, [&](ByteSource& in) { theirs = read_vote(in); });
-  return theirs;
+  const std::vector<StopVote> theirs =
+      exchange<StopVote>(sessions, message, write_vote, read_vote, mine,
+                         [&](const std::vector<StopVote>& all) { return with_stops(mine, all); });
+  // Of validation only B speaks, and whoever hears B hears nobody else.
+  return with_stops(theirs.back(), theirs);
 }
 
 void write_offer(const RunOffer& offer, ByteSink& out) {
   require<InvalidArgument>(offer.run.size() <= kNameBytes && offer.steps.size() <= RunOffer::kMostSteps,
                            "a run's offer is too long");
   out.write_u32(kOfferVersion);
-  out.write_u32(0);
+  out.write_u32(offer.of_all ? 1 : 0);
   Bytes name(kNameBytes);
   std::ranges::copy(as_bytes(offer.run), name.begin());
   out.write(name);
@@ -67,8 +137,11 @@ void write_offer(const RunOffer& offer, ByteSink& out) {
 }
 
 RunOffer read_offer(ByteSource& in) {
-  require<ProtocolError>(in.read_u32() == kOfferVersion && in.read_u32() == 0, "run offer: it is of another version");
   RunOffer offer;
+  const std::uint32_t version = in.read_u32();
+  const std::uint32_t of_all = in.read_u32();
+  require<ProtocolError>(version == kOfferVersion && of_all <= 1, "run offer: it is of another version");
+  offer.of_all = of_all == 1;
   Bytes name(kNameBytes);
   in.read(name);
   const auto end = std::ranges::find(name, std::byte{0});
@@ -93,41 +166,41 @@ RunOffer read_offer(ByteSource& in) {
   return offer;
 }
 
-RunOffer exchange_offers(protocol::Session& session, const RunOffer& mine) {
-  const net::Message message{run::steps::kRunOffer, 0, kOfferBytes};
-  session.channel().send(message, [&](ByteSink& out) { write_offer(mine, out); });
-  RunOffer theirs;
-  session.channel().receive(message, [&](ByteSource& in) { theirs = read_offer(in); });
-  return theirs;
+std::vector<RunOffer> exchange_offers(const protocol::Sessions& sessions, const RunOffer& mine) {
+  return exchange<RunOffer>(sessions, {run::steps::kRunOffer, 0, kOfferBytes}, write_offer, read_offer, mine,
+                            [&](const std::vector<RunOffer>& theirs) { return offer_of_all(sessions, mine, theirs); });
 }
 
 std::size_t newer_than(const RunOffer& offer, std::uint64_t step) {
   return static_cast<std::size_t>(std::ranges::count_if(offer.steps, [&](std::uint64_t s) { return s > step; }));
 }
 
-std::string words_of_going_back(const RunOffer& mine, const RunOffer& theirs, std::uint64_t step) {
-  return "this party has checkpoints up to step " + std::to_string(newest(mine)) + ", the peer up to step " +
-         std::to_string(newest(theirs)) + ", and the newest that both have is of step " + std::to_string(step) +
+std::string words_of_going_back(const RunOffer& mine, std::span<const RunOffer> theirs, std::uint64_t step) {
+  return std::string("this party has checkpoints ") + up_to(mine) + each_of(theirs, ", ", up_to) +
+         ", and the newest that " + (theirs.size() == 1 ? "both" : "all") + " have is of step " + std::to_string(step) +
          ": going back sets " + std::to_string(newer_than(mine, step)) +
          " newer checkpoints of this party aside, in checkpoints/superseded";
 }
 
-std::optional<std::uint64_t> common_step(const RunOffer& mine, const RunOffer& theirs, const ResumeOptions& options) {
-  if (!mine.run.empty() && mine.run == theirs.run) {
-    std::optional<std::uint64_t> best;
-    for (const std::uint64_t step : mine.steps) {
-      const bool both = std::ranges::find(theirs.steps, step) != theirs.steps.end();
-      if (both && step >= best.value_or(0)) best = step;
-    }
-    if (best) return best;
-  }
-  require<ConfigError>(newest(mine) == 0 && newest(theirs) == 0,
-                       "there is nothing that both parties can resume: here is ", words_of(mine), ", at the peer ",
-                       words_of(theirs), "; ", options.way_out);
+std::optional<std::uint64_t> common_step(const RunOffer& mine, std::span<const RunOffer> theirs,
+                                         const ResumeOptions& options) {
+  const std::vector<std::uint64_t> steps = steps_of_all(mine, theirs);
+  if (!steps.empty()) return std::ranges::max(steps);
+  require<ConfigError>(nothing_is_lost(mine, theirs),
+                       theirs.size() == 1 ? "there is nothing that both parties can resume"
+                                          : "there is nothing that all parties can resume",
+                       ": here is ", words_of(mine), each_of(theirs, ", at ", words_of), "; ", options.way_out);
   return std::nullopt;
 }
 
-void confirm_going_back(const ResumeOptions& options, const RunOffer& mine, const RunOffer& theirs,
+std::string name_of_new_run(const protocol::Sessions& sessions, std::span<const RunOffer> theirs) {
+  for (const RunOffer& offer : theirs) {
+    if (offer.of_all && sessions.party() == Party::kA) return offer.run;
+  }
+  return sessions.id();
+}
+
+void confirm_going_back(const ResumeOptions& options, const RunOffer& mine, std::span<const RunOffer> theirs,
                         std::uint64_t step) {
   if (newer_than(mine, step) <= 1 || options.go_back) return;
   const std::string words = words_of_going_back(mine, theirs, step);

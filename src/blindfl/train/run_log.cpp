@@ -26,20 +26,20 @@ run::MetricsLog open_metrics(const run::RunFolder& folder, Party party, const Ru
 
 }  // namespace
 
-RunLog::RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, std::ostream& out,
+RunLog::RunLog(const run::RunFolder& folder, const protocol::Sessions& sessions, std::ostream& out,
                const Options& options)
-    : channel_(channel),
+    : sessions_(sessions),
       out_(out),
       options_(options),
-      metrics_(open_metrics(folder, party, options)),
-      events_(folder.events_path(), party, wall_time()),
+      metrics_(open_metrics(folder, sessions.party(), options)),
+      events_(folder.events_path(), sessions.party(), wall_time()),
       progress_(out, options.terminal) {
   // What is measured before another step belongs to the last one.
   step_ = options.resumed_after.value_or(0);
   epoch_ = options.resumed_epoch;
   if (options.resumed_after) events_.restart(*options.resumed_after + 1, wall_time());
-  bytes_sent_ = net::total(channel.sent()).bytes;
-  bytes_received_ = net::total(channel.received()).bytes;
+  bytes_sent_ = sessions_.sent().bytes;
+  bytes_received_ = sessions_.received().bytes;
   waited_ = seconds_waiting();
 }
 
@@ -55,7 +55,7 @@ void RunLog::step(const StepReport& report) {
   loss_ += report.loss.value_or(0) * static_cast<double>(report.labelled);
   labelled_ += report.labelled;
   if (options_.progress) {
-    progress_.set_bytes(net::total(channel_.sent()).bytes + net::total(channel_.received()).bytes);
+    progress_.set_bytes(sessions_.sent().bytes + sessions_.received().bytes);
     progress_.show(report);
   }
   // Often enough for a curve, seldom enough for a small file.
@@ -66,8 +66,8 @@ void RunLog::step(const StepReport& report) {
 void RunLog::write_train_line(const StepReport& report) {
   const auto now = Clock::now();
   const double taken = std::max(Seconds(now - last_).count(), 1e-9);
-  const std::uint64_t sent = net::total(channel_.sent()).bytes;
-  const std::uint64_t received = net::total(channel_.received()).bytes;
+  const std::uint64_t sent = sessions_.sent().bytes;
+  const std::uint64_t received = sessions_.received().bytes;
   const double waited = seconds_waiting();
   std::vector<run::Measure> values;
   if (labelled_ > 0) values.push_back({"loss", loss_ / static_cast<double>(labelled_)});

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/sessions.h"
 #include "blindfl/run/event_file.h"
 #include "blindfl/run/metrics_log.h"
 #include "blindfl/run/run_folder.h"
@@ -27,9 +27,8 @@ class RunLog {
     std::uint64_t resumed_epoch = 0;               ///< that step's
     std::function<double()> seconds_waiting{};     ///< for the peer and the line so far; empty: it is not measured
   };
-  /// `folder`, `channel` and `out` must outlive this.
-  RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, std::ostream& out,
-         const Options& options);
+  /// `folder`, the sessions and `out` must outlive this.
+  RunLog(const run::RunFolder& folder, const protocol::Sessions& sessions, std::ostream& out, const Options& options);
 
   /// After each step.
   void step(const StepReport& report);
@@ -50,7 +49,7 @@ class RunLog {
   void write_train_line(const StepReport& report);
   [[nodiscard]] double seconds_waiting() const { return options_.seconds_waiting ? options_.seconds_waiting() : 0; }
 
-  const net::Channel& channel_;
+  protocol::Sessions sessions_;
   std::ostream& out_;
   Options options_;
   run::MetricsLog metrics_;

@@ -23,10 +23,10 @@ bool is_only_begun(const fs::path& folder) {
   });
 }
 
-run::RunFolder new_run(const protocol::Session& session, const fs::path& path) {
+run::RunFolder new_run(Party party, const std::string& name, const fs::path& path) {
   run::RunSummary summary;
-  summary.party = session.party();
-  summary.run = session.id();
+  summary.party = party;
+  summary.run = name;
   summary.started = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
   return run::RunFolder::create(path, summary);
 }
@@ -60,21 +60,21 @@ RunOffer offer_of(const run::RunFolder& folder) {
   return offer;
 }
 
-StartedRun start_run(protocol::Session& session, const fs::path& path, const ResumeOptions& options) {
-  std::optional<run::RunFolder> folder = open_run(path, session.party());
+StartedRun start_run(const protocol::Sessions& sessions, const fs::path& path, const ResumeOptions& options) {
+  std::optional<run::RunFolder> folder = open_run(path, sessions.party());
   const RunOffer mine = folder ? offer_of(*folder) : RunOffer{};
-  const RunOffer theirs = exchange_offers(session, mine);
+  const std::vector<RunOffer> theirs = exchange_offers(sessions, mine);
   const std::optional<std::uint64_t> step = common_step(mine, theirs, options);
   if (step) {
     confirm_going_back(options, mine, theirs, *step);
     return {.folder = std::move(folder.value()), .resumed = step};
   }
-  // Nothing was trained yet: both begin anew.
+  // Nothing was trained yet: all begin anew.
   if (folder) {
     folder.reset();
     remove_run(path);
   }
-  return {.folder = new_run(session, path)};
+  return {.folder = new_run(sessions.party(), name_of_new_run(sessions, theirs), path)};
 }
 
 }  // namespace blindfl::train

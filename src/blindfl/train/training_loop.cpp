@@ -15,9 +15,12 @@ constexpr std::size_t kCheckpoints = 100;
 
 }  // namespace
 
-TrainingLoop::TrainingLoop(protocol::Session& session, const StartedRun& run, nn::FederatedModule& model,
-                           Trainer& trainer, LoopOptions options)
-    : session_(session), folder_(run.folder), model_(model), trainer_(trainer), options_(std::move(options)) {
+TrainingLoop::TrainingLoop(const StartedRun& run, nn::FederatedModule& model, Trainer& trainer, LoopOptions options)
+    : sessions_(nn::sessions_of(model.federated_parameters())),
+      folder_(run.folder),
+      model_(model),
+      trainer_(trainer),
+      options_(std::move(options)) {
   options_.keep = std::max<std::size_t>(2, options_.keep);
   if (run.resumed) {
     state_ = load_checkpoint(folder_, *run.resumed, model_, trainer_.optimizer());
@@ -42,14 +45,14 @@ void TrainingLoop::step(RunLog* log) {
   StopVote vote{.stop = options_.stop_asked && options_.stop_asked()};
   if (epoch_ends && options_.validate) validate(vote, log);
   if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
-    count_votes(vote, exchange_votes(session_, state_.step, vote), epoch_ends);
+    count_votes(vote, exchange_votes(sessions_, state_.step, vote), epoch_ends);
   }
   if (checkpoint_is_due(epoch_ends) || stopped_) checkpoint();
 }
 
 void TrainingLoop::validate(StopVote& vote, RunLog* log) {
   const std::optional<Validation> validation = options_.validate();
-  if (session_.party() != Party::kB || !validation) return;
+  if (sessions_.party() != Party::kB || !validation) return;
   const EarlyStopping& stopping = options_.early_stopping;
   std::string words;
   if (stopping.patience > 0) {
@@ -65,7 +68,7 @@ void TrainingLoop::validate(StopVote& vote, RunLog* log) {
 void TrainingLoop::count_votes(const StopVote& mine, const StopVote& theirs, bool epoch_ends) {
   stopped_ = mine.stop || theirs.stop;
   if (!epoch_ends || options_.early_stopping.patience == 0) return;
-  note_verdict(session_.party() == Party::kB ? mine : theirs, state_);
+  note_verdict(sessions_.party() == Party::kB ? mine : theirs, state_);
 }
 
 bool TrainingLoop::checkpoint_is_due(bool epoch_ends) const {
@@ -88,16 +91,18 @@ double TrainingLoop::seconds() const {
 
 // What a killed process did after its last checkpoint is done again, and counts once.
 void TrainingLoop::count_traffic() {
-  state_.sent = sent_before_ + net::total(session_.channel().sent());
-  state_.received = received_before_ + net::total(session_.channel().received());
+  state_.sent = sent_before_ + sessions_.sent();
+  state_.received = received_before_ + sessions_.received();
 }
 
 void TrainingLoop::checkpoint() {
   state_.seconds = seconds();
   count_traffic();
   // Keys of a scheme are made at its first use, and stay.
-  if (const std::size_t keys = session_.keys_to_save(); keys > keys_saved_) {
-    save_keys(folder_.path(), session_);
+  std::size_t keys = 0;
+  for (const protocol::Session* session : sessions_) keys += session->keys_to_save();
+  if (keys > keys_saved_) {
+    save_keys(folder_.path(), sessions_);
     keys_saved_ = keys;
   }
   save_checkpoint(folder_, state_, model_, trainer_.optimizer());

@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/sessions.h"
 #include "blindfl/run/summary.h"
 #include "blindfl/train/checkpoint.h"
 #include "blindfl/train/early_stopping.h"
@@ -29,13 +29,13 @@ struct LoopOptions {
 };
 
 /// Training that survives its process: a trainer's steps with checkpoints, validation, early stopping and the votes by
-/// which both parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and
-/// continues from the newest checkpoint that both have as if nothing had been:
+/// which all parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and
+/// continues from the newest checkpoint that all have as if nothing had been:
 ///
 /// ```
 /// const auto run = blindfl::train::start_run(session, folder);
 /// blindfl::train::Trainer trainer(*model, forward, loss, rows, options);
-/// blindfl::train::TrainingLoop loop(session, run, *model, trainer, {.early_stopping = {.patience = 3}});
+/// blindfl::train::TrainingLoop loop(run, *model, trainer, {.early_stopping = {.patience = 3}});
 /// loop.run();
 /// loop.keep_best();
 /// ```
@@ -44,8 +44,7 @@ class TrainingLoop {
   /// Loads the checkpoint that `run` resumes after, and sets later ones aside; of a new run it writes the first. All
   /// that is passed must outlive this; `trainer` is `model`'s, and has taken no step.
   /// Cost: see `load_checkpoint`. Throws as that does; InvalidArgument if the trainer takes fewer steps.
-  TrainingLoop(protocol::Session& session, const StartedRun& run, nn::FederatedModule& model, Trainer& trainer,
-               LoopOptions options = {});
+  TrainingLoop(const StartedRun& run, nn::FederatedModule& model, Trainer& trainer, LoopOptions options = {});
 
   /// Whether there are no more steps: all were taken, validation said that it is enough, or somebody wants to stop.
   [[nodiscard]] bool over() const { return trainer_.done() || state_.enough || stopped_; }
@@ -80,7 +79,7 @@ class TrainingLoop {
   void checkpoint();
   void count_traffic();
 
-  protocol::Session& session_;
+  protocol::Sessions sessions_;  ///< of the model
   const run::RunFolder& folder_;
   nn::FederatedModule& model_;
   Trainer& trainer_;

@@ -72,7 +72,7 @@ class FinishedModel : public ::testing::Test {
   }
 
   testing::ScratchFolder scratch_;
-  std::vector<std::unique_ptr<he::Scheme>> schemes_ = job_schemes({});
+  he::Schemes schemes_ = job_schemes({});
 };
 
 TEST_F(FinishedModel, ScoresAsItDidWhenItWasSavedAsOftenAsItIsAsked) {

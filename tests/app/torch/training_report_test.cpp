@@ -61,7 +61,7 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
                                                  .theirs = party == Party::kA ? b : a,
                                                  .expected = expected,
                                                  .model = model},
-                                                summary, parties.recording(party).channel());
+                                                summary, *parties.recording(party).channel());
     return std::pair(run::report_html(made), made.model.encrypted_update);
   };
   const auto [of_a, of_b] = parties.run(report);

@@ -173,8 +173,8 @@ std::size_t outputs_of(const job::Model& model) {
 
 }  // namespace
 
-std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) {
-  std::vector<std::unique_ptr<he::Scheme>> schemes;
+he::Schemes job_schemes(const job::Scheme& scheme) {
+  he::Schemes schemes;
   const std::vector<std::string> allowed = scheme.allowed_schemes();
   schemes.reserve(allowed.size());
   schemes.push_back(he::make_scheme(scheme.default_scheme));
@@ -182,13 +182,6 @@ std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme) 
     if (name != scheme.default_scheme) schemes.push_back(he::make_scheme(name));
   }
   return schemes;
-}
-
-std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he::Scheme>>& schemes) {
-  std::vector<const he::Scheme*> pointers;
-  pointers.reserve(schemes.size());
-  for (const auto& scheme : schemes) pointers.push_back(scheme.get());
-  return pointers;
 }
 
 std::string session_name(std::string_view scheme) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,7 +8,7 @@
 
 #include "blindfl/app/job/shared.h"
 #include "blindfl/app/plan/party_shape.h"
-#include "blindfl/he/scheme.h"
+#include "blindfl/he/schemes.h"
 #include "blindfl/protocol/plan/source_layer.h"
 
 // From what both parties agreed on to the source layers of the model: the one way, for building it and for telling
@@ -17,10 +16,8 @@
 
 namespace blindfl::app {
 
-/// The schemes that a job allows, the default first, as a session takes them.
-[[nodiscard]] std::vector<std::unique_ptr<he::Scheme>> job_schemes(const job::Scheme& scheme);
-/// The same, as planners take them.
-[[nodiscard]] std::vector<const he::Scheme*> pointers_to(const std::vector<std::unique_ptr<he::Scheme>>& schemes);
+/// The schemes that a job allows.
+[[nodiscard]] he::Schemes job_schemes(const job::Scheme& scheme);
 /// What sessions and planners call a scheme of a job: the name of its family.
 [[nodiscard]] std::string session_name(std::string_view scheme);
 

@@ -22,8 +22,7 @@ std::size_t threads_of(const job::Resources& resources) {
 
 }  // namespace
 
-JobSession::JobSession(const job::Job& job, const Options& options, std::ostream& out)
-    : schemes_(job_schemes(job.shared.scheme)) {
+JobSession::JobSession(const job::Job& job, const Options& options, std::ostream& out) {
   net::GrpcOptions link = link_of(job.own.link);
   const bool debug = job.own.run.log == job::LogLevel::kDebug;
   link.on_notice = [&out, debug](const net::LinkNotice& notice) { print_notice(notice, debug, out); };
@@ -43,32 +42,31 @@ JobSession::JobSession(const job::Job& job, const Options& options, std::ostream
 
 void JobSession::open(const job::Job& job, const Options& options, std::ostream& out) {
   timing_ = std::make_shared<net::TimedTransport>(link_);
-  channel_ = std::make_unique<net::Channel>(timing_);
-  channel_->name_steps(all_steps());
+  const auto channel = std::make_shared<net::Channel>(timing_);
+  channel->name_steps(all_steps());
   const Party party = job.own.party;
   if (options.ledger) {
-    channel_->write_ledger(std::make_unique<net::Ledger>(
+    channel->write_ledger(std::make_unique<net::Ledger>(
         *options.ledger, net::LedgerHead{.party = std::string(name_of(party)), .session = {}}));
   }
   meet(job, out);
 
   const std::size_t threads = threads_of(job.own.resources);
   torch::set_num_threads(static_cast<int>(threads));
-  session_ = std::make_unique<protocol::Session>(
-      party, *channel_, pointers_to(schemes_),
-      protocol::SessionOptions{.threads = threads,
-                               .weight_seed = job.own.run.weight_seed,
-                               .saved_keys = options.keys,
-                               .scheme_settings_name = "the section shared.scheme of the job"});
-  session_->agree("the command", protocol::Settings().add("command", options.command));
-  session_->agree("the model", options.subject);
-  session_->agree("the section shared of the job", job::shared_settings(job.shared));
-  session_->settle();
+  peer_.emplace(party, channel, job_schemes(job.shared.scheme),
+                protocol::SessionOptions{.threads = threads,
+                                         .weight_seed = job.own.run.weight_seed,
+                                         .saved_keys = options.keys,
+                                         .scheme_settings_name = "the section shared.scheme of the job"});
+  session().agree("the command", protocol::Settings().add("command", options.command));
+  session().agree("the model", options.subject);
+  session().agree("the section shared of the job", job::shared_settings(job.shared));
+  session().settle();
 }
 
 JobSession::~JobSession() {
   interruption_.ignore();
-  if (channel_) channel_->close();
+  channel().close();
 }
 
 void JobSession::meet(const job::Job& job, std::ostream& out) {
@@ -87,7 +85,7 @@ void JobSession::on_interrupt() {
 
 void JobSession::finish() {
   interruption_.ignore();
-  channel_->close_ledger();
+  channel().close_ledger();
 }
 
 }  // namespace blindfl::app

@@ -6,15 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "blindfl/app/cli/interruption.h"
 #include "blindfl/app/job/job.h"
-#include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/timed_transport.h"
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/peer.h"
 
 namespace blindfl::app {
 
@@ -39,8 +37,8 @@ class JobSession {
   JobSession& operator=(const JobSession&) = delete;
   ~JobSession();
 
-  [[nodiscard]] protocol::Session& session() { return *session_; }
-  [[nodiscard]] net::Channel& channel() { return *channel_; }
+  [[nodiscard]] protocol::Session& session() { return peer_->session(); }
+  [[nodiscard]] net::Channel& channel() { return session().channel(); }
   /// How long this party waited in `channel()`.
   [[nodiscard]] const net::TimedTransport& timing() const { return *timing_; }
   [[nodiscard]] std::uint64_t reconnects() const { return link_->reconnects(); }
@@ -60,12 +58,10 @@ class JobSession {
 
   std::atomic<bool> orderly_ = false;
   std::atomic<bool> stop_asked_ = false;
-  std::vector<std::unique_ptr<he::Scheme>> schemes_;
   std::shared_ptr<net::GrpcTransport> link_;
   std::shared_ptr<net::TimedTransport> timing_;
-  std::unique_ptr<net::Channel> channel_;
-  std::unique_ptr<protocol::Session> session_;
-  Interruption interruption_;  // the first to go: it calls `link_`, also when the constructor fails
+  std::optional<protocol::Peer> peer_;  // once it has come
+  Interruption interruption_;           // the first to go: it calls `link_`, also when the constructor fails
 };
 
 }  // namespace blindfl::app

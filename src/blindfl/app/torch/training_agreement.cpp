@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <ostream>
+#include <span>
 
 #include "blindfl/app/commands/run.h"
 #include "blindfl/app/job/kept_job.h"
@@ -19,8 +20,7 @@ namespace blindfl::app {
 namespace {
 
 std::optional<std::uint64_t> agree_on_start(const TrainingTask& task, protocol::Session& session,
-                                            const train::RunOffer& mine) {
-  const train::RunOffer theirs = train::exchange_offers(session, mine);
+                                            const train::RunOffer& mine, std::span<const train::RunOffer> theirs) {
   // What nobody says follows from what both know.
   const std::optional<std::size_t>& longer = task.resume.epochs;
   const std::optional<std::size_t> said = longer ? longer : task.job.shared.training.epochs;
@@ -36,10 +36,10 @@ std::optional<std::uint64_t> agree_on_start(const TrainingTask& task, protocol::
 }
 
 /// The summary of a run that begins.
-run::RunSummary new_summary(const TrainingTask& task, const protocol::Session& session) {
+run::RunSummary new_summary(const TrainingTask& task, const std::string& name) {
   run::RunSummary summary;
   summary.party = task.party();
-  summary.run = session.id();
+  summary.run = name;
   summary.release = version();
   summary.model = job::Value<job::ModelKind>::write(task.job.shared.model.kind);
   summary.started = std::chrono::floor<std::chrono::seconds>(std::chrono::system_clock::now());
@@ -109,8 +109,9 @@ void warn_of_hiding(const TrainingTask& task, const AgreedRun& agreed) {
 
 train::StartedRun start_run(const TrainingTask& task, protocol::Session& session, OpenedRun opened,
                             LedgerPlace& ledger) {
-  const auto resumed =
-      agree_on_start(task, session, opened.folder ? train::offer_of(*opened.folder) : train::RunOffer{});
+  const train::RunOffer mine = opened.folder ? train::offer_of(*opened.folder) : train::RunOffer{};
+  const std::vector<train::RunOffer> theirs = train::exchange_offers(session, mine);
+  const auto resumed = agree_on_start(task, session, mine, theirs);
   if (resumed) return {.folder = std::move(opened.folder.value()), .resumed = resumed};
   const std::filesystem::path& path = task.job.own.run.folder;
   if (opened.folder) {
@@ -119,7 +120,7 @@ train::StartedRun start_run(const TrainingTask& task, protocol::Session& session
     opened.folder.reset();
     train::remove_run(path);
   }
-  return {.folder = run::RunFolder::create(path, new_summary(task, session))};
+  return {.folder = run::RunFolder::create(path, new_summary(task, train::name_of_new_run(session, theirs)))};
 }
 
 void save_beginning(const TrainingTask& task, const run::RunFolder& folder, const Preparation& preparation,

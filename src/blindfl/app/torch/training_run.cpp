@@ -167,14 +167,13 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   options.most_for_placeholders = rows.weighting.most_for_placeholders;
   train::Trainer trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
   check_progress(run, trainer, agreed);
-  train::TrainingLoop loop(session, run, *built.model.module, trainer,
+  train::TrainingLoop loop(run, *built.model.module, trainer,
                            loop_options(task, data, agreed, rows, built, connection));
   require<ConfigError>(!task.resume.epochs || !loop.state().enough,
                        "--epochs: early stopping ended this run after step ", loop.state().step,
                        ", and would again; start a new run with another shared.training.early_stopping");
   if (run.resumed) task.out << "resuming after step " << loop.state().step << " of " << trainer.steps() << "\n";
-  train::RunLog log(run.folder, task.party(), connection.channel(), task.out,
-                    log_options(task, run, loop, connection.timing()));
+  train::RunLog log(run.folder, session, task.out, log_options(task, run, loop, connection.timing()));
   unbegun.begin();
 
   // Of a run that had finished, and is resumed, nothing is left that was measured at its end.

@@ -1,9 +1,8 @@
 #pragma once
 
-#include <exception>
 #include <functional>
-#include <optional>
-#include <thread>
+#include <future>
+#include <memory>
 #include <type_traits>
 #include <utility>
 #include <variant>
@@ -11,7 +10,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/peer.h"
 
 namespace blindfl::protocol {
 
@@ -20,53 +19,48 @@ namespace blindfl::protocol {
 /// there is nothing better.
 template <class A, class B>
 auto run_both(A&& at_a, B&& at_b, const std::function<void()>& on_error) {
-  using ResultA = std::conditional_t<std::is_void_v<decltype(at_a())>, std::monostate, decltype(at_a())>;
-  using ResultB = std::conditional_t<std::is_void_v<decltype(at_b())>, std::monostate, decltype(at_b())>;
-  const auto guarded = [&](auto& body, auto& result, std::exception_ptr& error) {
-    try {
-      if constexpr (std::is_void_v<decltype(body())>) {
-        body();
-        result.emplace();
-      } else {
-        result.emplace(body());
+  const auto guarded = [&](auto& body) {
+    return [&] {
+      try {
+        if constexpr (std::is_void_v<decltype(body())>) {
+          body();
+          return std::monostate();
+        } else {
+          return body();
+        }
+      } catch (...) {
+        on_error();
+        throw;
       }
-    } catch (...) {
-      error = std::current_exception();
-      on_error();
-    }
+    };
   };
-  std::optional<ResultA> result_a;
-  std::optional<ResultB> result_b;
-  std::exception_ptr error_a;
-  std::exception_ptr error_b;
-  std::thread thread_a([&] { guarded(at_a, result_a, error_a); });
-  guarded(at_b, result_b, error_b);
-  thread_a.join();
-
-  for (const std::exception_ptr& error : {error_a, error_b}) {
+  auto a = std::async(std::launch::async, guarded(at_a));
+  auto b = std::async(std::launch::deferred, guarded(at_b));
+  b.wait();
+  try {
+    auto result = a.get();
+    return std::pair(std::move(result), b.get());
+  } catch (const TransportError&) {
     try {
-      if (error) std::rethrow_exception(error);
-    } catch (const TransportError&) {
-      continue;
+      if (b.valid()) (void)b.get();
+    } catch (const TransportError&) {  // no better than the first
     }
+    throw;
   }
-  if (error_a) std::rethrow_exception(error_a);
-  if (error_b) std::rethrow_exception(error_b);
-  return std::pair(std::move(*result_a), std::move(*result_b));
 }
 
 /// Both parties in one process, as threads: for trying things out, demos and tests. Calls `party(session)` for A and
 /// for B at the same time, each with a session of its own under `schemes`, and returns both results.
 template <class PartyFunction>
 auto run_in_process(const std::vector<const he::Scheme*>& schemes, PartyFunction&& party) {
-  const auto channels = net::make_memory_channels();
-  const auto as = [&](Party role, net::Channel& channel) {
+  const std::pair<std::shared_ptr<net::Channel>, std::shared_ptr<net::Channel>> channels = net::make_memory_channels();
+  const auto as = [&](Party role, const std::shared_ptr<net::Channel>& channel) {
     return [&, role] {
-      Session session(role, channel, schemes);
-      return party(session);
+      Peer peer(role, channel, he::borrowed(schemes));
+      return party(peer.session());
     };
   };
-  return run_both(as(Party::kA, *channels.first), as(Party::kB, *channels.second), [&] {
+  return run_both(as(Party::kA, channels.first), as(Party::kB, channels.second), [&] {
     channels.first->close();
     channels.second->close();
   });
