@@ -4,6 +4,10 @@ add_library(blindfl_flags INTERFACE)
 target_compile_options(blindfl_flags INTERFACE -Wall -Wextra -Wpedantic -Werror -fPIC)
 if(BLINDFL_SANITIZE)
   target_compile_options(blindfl_flags INTERFACE -fsanitize=${BLINDFL_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  if(BLINDFL_SANITIZE MATCHES address)
+    # What these would say the address sanitizer says, too; they are a quarter of the build.
+    target_compile_options(blindfl_flags INTERFACE -fno-sanitize=null,object-size,vptr)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
     # Sanitizers hide from g++ what is initialised where: its warning is then wrong more often than right.
     target_compile_options(blindfl_flags INTERFACE -Wno-maybe-uninitialized)
@@ -14,12 +18,14 @@ if(BLINDFL_FUZZ)
   if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
     message(FATAL_ERROR "BLINDFL_FUZZ needs Clang, whose libFuzzer it uses, not ${CMAKE_CXX_COMPILER_ID}: cmake --preset fuzz")
   endif()
-  # The rooms report which of their branches were taken; only the targets in fuzz/ get libFuzzer's main().
-  target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link)
+  # The rooms report which of their branches were taken, but for tests and arithmetic, which takes twice as long with it; only
+  # the targets in fuzz/ get libFuzzer's main().
+  target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link
+    -fsanitize-coverage-ignorelist=${CMAKE_SOURCE_DIR}/fuzz/not_watched.txt)
 endif()
 
 # blindfl_sees_torch(<target>): its sources include torch, which takes longer to read than they do: precompiled once, and four
-# sources at a time. Names in anonymous namespaces of one room therefore differ.
+# sources at a time.
 function(blindfl_sees_torch target)
   set_target_properties(${target} PROPERTIES BLINDFL_SEES_TORCH ON UNITY_BUILD ${BLINDFL_UNITY} UNITY_BUILD_BATCH_SIZE 4)
   if(target STREQUAL blindfl_nn)
@@ -29,13 +35,13 @@ function(blindfl_sees_torch target)
   endif()
 endfunction()
 
-# blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [TORCH] [NO_INSTALL])
+# blindfl_room(<name> SOURCES <files> [DEPENDS <rooms and libraries>] [PRIVATE_DEPENDS <libraries>] [TORCH] [NO_INSTALL] [ALONE])
 #
 # One room of the house: a static library `blindfl_<name>`, known as `blindfl::<name>` here and after installation.
-# TORCH: its sources see torch.
+# TORCH: its sources see torch. ALONE: each source is compiled by itself, arithmetic that fuzz/not_watched.txt names.
 # DEPENDS is the list of rooms that this one may include: scripts/check_includes enforces it.
 function(blindfl_room name)
-  cmake_parse_arguments(ROOM "TORCH;NO_INSTALL" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
+  cmake_parse_arguments(ROOM "TORCH;NO_INSTALL;ALONE" "" "SOURCES;DEPENDS;PRIVATE_DEPENDS" ${ARGN})
   set(target blindfl_${name})
   add_library(${target} STATIC ${ROOM_SOURCES})
   add_library(blindfl::${name} ALIAS ${target})
@@ -43,7 +49,11 @@ function(blindfl_room name)
                                               $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
   target_compile_features(${target} PUBLIC cxx_std_20)
   target_link_libraries(${target} PUBLIC ${ROOM_DEPENDS} PRIVATE ${ROOM_PRIVATE_DEPENDS} $<BUILD_INTERFACE:blindfl_flags>)
+  # Several sources at a time: half of the time goes into what they include. Names in anonymous namespaces of a room differ.
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${name})
+  if(NOT ROOM_ALONE)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ${BLINDFL_UNITY} UNITY_BUILD_BATCH_SIZE 6)
+  endif()
   if(ROOM_TORCH)
     blindfl_sees_torch(${target})
   endif()
