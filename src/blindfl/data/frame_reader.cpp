@@ -13,7 +13,7 @@ namespace blindfl::data {
 
 namespace {
 
-constexpr std::size_t kMaxRows = std::numeric_limits<std::uint32_t>::max();
+constexpr std::size_t kMostFrameRows = std::numeric_limits<std::uint32_t>::max();
 
 bool contains(const std::vector<std::string>& texts, std::string_view text) {
   return std::ranges::find(texts, text) != texts.end();
@@ -107,7 +107,8 @@ std::string FrameReader::where(std::size_t row, std::string_view column) const {
 }
 
 void FrameReader::add_row() {
-  require<DataError>(rows_before_ + frame_.rows < kMaxRows, reader_->file(), ": too many rows: 2^32 - 1 are the most");
+  require<DataError>(rows_before_ + frame_.rows < kMostFrameRows, reader_->file(),
+                     ": too many rows: 2^32 - 1 are the most");
   ++frame_.rows;
   lines_.push_back(reader_->line());
   for (const Wanted& column : wanted_) add_cell(column, reader_->cells()[column.in_file]);

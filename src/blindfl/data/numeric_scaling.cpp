@@ -14,8 +14,8 @@ namespace blindfl::data {
 
 namespace {
 
-constexpr std::uint32_t kMark = 0x534E4642;  // "BFNS"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kScalingMark = 0x534E4642;  // "BFNS"
+constexpr std::uint32_t kScalingVersion = 1;
 constexpr std::size_t kMaxNameBytes = std::size_t{1} << 16;
 
 double signed_log(double x) {
@@ -28,7 +28,7 @@ std::optional<double> filling(const ScalingOptions& options) {
   return options.missing == Missing::kConstant ? std::optional(options.constant) : std::nullopt;
 }
 
-void check(const ScalingOptions& options) {
+void check_options(const ScalingOptions& options) {
   require<InvalidArgument>(std::isfinite(options.constant), "scaling: what replaces a missing number is finite");
   require<InvalidArgument>(options.clip > 0,
                            "scaling: columns are clipped to a positive number of standard deviations");
@@ -51,7 +51,7 @@ double ScalingFit::Moments::deviation() const {
 ScalingFit::ScalingFit(std::vector<std::string> names, std::span<const ScalingOptions> options) {
   require<InvalidArgument>(options.size() == 1 || options.size() == names.size(), "scaling: ", options.size(),
                            " options for ", names.size(), " columns");
-  std::ranges::for_each(options, check);
+  std::ranges::for_each(options, check_options);
   columns_.reserve(names.size());
   for (std::size_t i = 0; i < names.size(); ++i) {
     require<DataError>(names[i].size() <= kMaxNameBytes, "a numeric column has a name of more than ", kMaxNameBytes,
@@ -134,8 +134,8 @@ double NumericScaling::largest() const {
 }
 
 void NumericScaling::save(ByteSink& out) const {
-  out.write_u32(kMark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kScalingMark);
+  out.write_u32(kScalingVersion);
   out.write_u64(columns_.size());
   for (const Column& column : columns_) {
     out.write_text(column.name);
@@ -147,7 +147,7 @@ void NumericScaling::save(ByteSink& out) const {
 NumericScaling NumericScaling::load(ByteSource& in) {
   NumericScaling scaling;
   reading_state([&] {
-    require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
+    require<DataError>(in.read_u32() == kScalingMark && in.read_u32() == kScalingVersion,
                        "the saved state is not a scaling of columns, or of another version");
     const std::uint64_t count = in.read_u64();
     // Columns are read one by one, and each takes some of what is left: no count makes this allocate.

@@ -9,7 +9,7 @@ namespace blindfl::data {
 
 namespace {
 
-constexpr std::size_t kBufferBytes = std::size_t{1} << 20;
+constexpr std::size_t kSpillBytes = std::size_t{1} << 20;
 
 }  // namespace
 
@@ -43,7 +43,7 @@ Batch RowStore::batch(std::span<const std::uint32_t> chosen, std::size_t batch_s
 
 RowStoreWriter::RowStoreWriter(const std::filesystem::path& folder)
     : store_(new RowStore(DiskFile::create_unnamed(folder))) {
-  buffer_.reserve(kBufferBytes);
+  buffer_.reserve(kSpillBytes);
 }
 
 void RowStoreWriter::begin(const Dataset& rows) {
@@ -73,7 +73,7 @@ void RowStoreWriter::append(const Dataset& rows) {
     if (store_->has_features_) write_row(rows.features, r, buffer_);
     for (const IntMatrix& field : rows.fields) write_row(field, r, buffer_);
     store_->starts_.push_back(store_->starts_.back() + (buffer_.size() - before));
-    if (buffer_.size() >= kBufferBytes) flush();
+    if (buffer_.size() >= kSpillBytes) flush();
   }
 }
 

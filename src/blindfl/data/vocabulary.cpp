@@ -15,8 +15,8 @@ namespace {
 
 // What a CategoryField has room for, beside the reserved row.
 constexpr std::uint64_t kMaxCategories = (std::uint64_t{1} << 32) - 3;
-constexpr std::uint32_t kMark = 0x4F564642;  // "BFVO"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kVocabularyMark = 0x4F564642;  // "BFVO"
+constexpr std::uint32_t kVocabularyVersion = 1;
 constexpr std::uint8_t kCounted = 0;
 constexpr std::uint8_t kHashed = 1;
 
@@ -92,8 +92,8 @@ Vocabulary::Column Vocabulary::index_of(std::string_view category) const {
 }
 
 void Vocabulary::save(ByteSink& out) const {
-  out.write_u32(kMark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kVocabularyMark);
+  out.write_u32(kVocabularyVersion);
   out.write_u8(buckets_ != 0 ? kHashed : kCounted);
   out.write_u64(size() - 1);
   std::vector<std::string_view> names(indices_.size());
@@ -104,7 +104,7 @@ void Vocabulary::save(ByteSink& out) const {
 Vocabulary Vocabulary::load(ByteSource& in) {
   Vocabulary vocabulary;
   reading_state([&] {
-    require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
+    require<DataError>(in.read_u32() == kVocabularyMark && in.read_u32() == kVocabularyVersion,
                        "the saved state is not a vocabulary, or of another version");
     const std::uint8_t kind = in.read_u8();
     require<DataError>(kind == kCounted || kind == kHashed, "the saved vocabulary is of no known kind");

@@ -10,12 +10,12 @@ namespace blindfl::run {
 
 namespace {
 
-constexpr double kTop = 4;
+constexpr double kBarsTop = 4;
 constexpr double kLabelHeight = 17;
 constexpr double kBarHeight = 14;
 constexpr double kBarGap = 3;
 constexpr double kRowGap = 10;
-constexpr double kWords = 120;  // right of the longest bar
+constexpr double kWordsWidth = 120;  // right of the longest bar
 constexpr std::size_t kLabelCharacters = 56;
 
 /// At most so many characters, the last a sign that there were more.
@@ -56,7 +56,7 @@ void draw_row(Markup& out, const BarRow& row, double y, double longest) {
   out.element("text", shortened(row.label, kLabelCharacters), {{"x", "0"}, {"y", coordinate(y + kLabelHeight - 5)}});
   y += kLabelHeight;
   for (std::size_t i = 0; i < row.bars.size(); ++i) {
-    const double width = longest > 0 ? (kChartWidth - kWords) * (length_of(row.bars[i].first) / longest) : 0;
+    const double width = longest > 0 ? (kChartWidth - kWordsWidth) * (length_of(row.bars[i].first) / longest) : 0;
     out.leaf("rect", {{"class", colour_class("bar", i)},
                       {"x", "0"},
                       {"y", coordinate(y)},
@@ -71,10 +71,10 @@ void draw_row(Markup& out, const BarRow& row, double y, double longest) {
 }  // namespace
 
 void draw(Markup& out, const BarChart& chart) {
-  double height = kTop;
+  double height = kBarsTop;
   for (const BarRow& row : chart.rows) height += height_of(row);
   open_svg(out, chart.title, height);
-  double y = kTop;
+  double y = kBarsTop;
   const double longest = longest_of(chart);
   for (const BarRow& row : chart.rows) {
     draw_row(out, row, y, longest);

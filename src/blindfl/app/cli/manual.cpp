@@ -30,14 +30,14 @@ std::string roff(std::string_view text) {
   return plain;
 }
 
-void write_rows(std::ostream& out, const std::vector<HelpRow>& rows) {
+void write_manual_rows(std::ostream& out, const std::vector<HelpRow>& rows) {
   for (const auto& [name, what] : rows) out << ".TP\n.B " << roff(name) << '\n' << roff(what) << '\n';
 }
 
 void write_command(std::ostream& out, const Command& command) {
   out << ".SS \"blindfl " << roff(command.name) << "\"\n" << roff(command.summary) << "\n.PP\n";
   out << roff(usage_of(command)) << '\n';
-  write_rows(out, rows_of(command));
+  write_manual_rows(out, rows_of(command));
   if (command.more_help == nullptr) return;
   out << ".PP\n.nf\n";
   std::istringstream lines(command.more_help());
@@ -52,7 +52,7 @@ std::string manual_of(std::span<const Command> commands, std::string_view versio
   out << ".TH BLINDFL 1 \"\" \"blindfl " << version << "\" \"User commands\"\n.SH NAME\nblindfl \\- "
       << roff(kProgramSummary) << "\n.SH SYNOPSIS\n"
       << roff(kProgramUsage) << "\n.SH OPTIONS\n";
-  write_rows(out, program_rows());
+  write_manual_rows(out, program_rows());
   out << ".SH COMMANDS\n";
   for (const Command& command : commands) write_command(out, command);
   out << ".SH SEE ALSO\nThe documents in /usr/share/doc/blindfl, README.md first.\n";

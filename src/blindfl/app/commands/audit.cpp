@@ -25,7 +25,7 @@ void run_audit(const Arguments& arguments, std::ostream& out) {
   require<DataError>(comparison.agree(), "the two ledgers contradict each other: see above");
 }
 
-std::string more_help() {
+std::string more_help_of_audit() {
   return "A ledger names every message that crossed the link, its size and a hash, and nothing of what is in it. "
          "Training\n"
          "writes one into the run's folder, unless private.run.ledger is false. The exit code is 1 if two ledgers "
@@ -47,7 +47,7 @@ Command audit_command() {
                        .need = Option::Need::kRequired},
                       {.name = "peer-ledger", .placeholder = "FILE", .summary = "the peer's ledger of the same run"}},
           .run = run_audit,
-          .more_help = more_help};
+          .more_help = more_help_of_audit};
 }
 
 }  // namespace blindfl::app

@@ -12,7 +12,7 @@ void run_fingerprint(const Arguments& arguments, std::ostream& out) {
   out << describe_certificate(net::load_certificate(arguments.text("certificate")));
 }
 
-std::string more_help() {
+std::string more_help_of_fingerprint() {
   return "example:\n"
          "  blindfl fingerprint --certificate keys/bank.crt      its owner reads out the same 64 digits, or it was "
          "replaced\n";
@@ -28,7 +28,7 @@ Command fingerprint_command() {
                        .summary = "the certificate, for instance the one a peer sent",
                        .need = Option::Need::kRequired}},
           .run = run_fingerprint,
-          .more_help = more_help};
+          .more_help = more_help_of_fingerprint};
 }
 
 }  // namespace blindfl::app

@@ -27,7 +27,7 @@ void run_keygen(const Arguments& arguments, std::ostream& out) {
          "  3. Never send the private key (.key) to anybody, and keep it readable by you alone.\n";
 }
 
-std::string more_help() {
+std::string more_help_of_keygen() {
   return "Do this once, on the machine that will run; nothing is replaced. The .crt goes to the peer, the .key to "
          "nobody.\n"
          "\n"
@@ -53,7 +53,7 @@ Command keygen_command() {
                        .summary = "how long the certificate is valid",
                        .fallback = "825"}},
           .run = run_keygen,
-          .more_help = more_help};
+          .more_help = more_help_of_keygen};
 }
 
 }  // namespace blindfl::app

@@ -17,7 +17,7 @@ void run_parameters(const Arguments& arguments, std::ostream& out) {
   }
 }
 
-std::string more_help() {
+std::string more_help_of_parameters() {
   return "examples:\n"
          "  blindfl parameters --only shared.training\n"
          "  blindfl parameters --only private.data.columns\n";
@@ -31,7 +31,7 @@ Command parameters_command() {
           .options = {{.name = "only", .placeholder = "KEY", .summary = "one section or option: shared.training"},
                       {.name = "markdown", .placeholder = {}, .summary = "as the page docs/parameters.md"}},
           .run = run_parameters,
-          .more_help = more_help};
+          .more_help = more_help_of_parameters};
 }
 
 }  // namespace blindfl::app

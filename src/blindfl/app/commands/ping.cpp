@@ -121,7 +121,7 @@ void tell_dates(const net::GrpcOptions& options, std::ostream& out) {
       << " days more, the peer's for " << days_left(options.tls->peer_certificate) << '\n';
 }
 
-void measure(net::Channel& channel, const net::GrpcOptions& options, double seconds, std::ostream& out) {
+void measure_link(net::Channel& channel, const net::GrpcOptions& options, double seconds, std::ostream& out) {
   const bool dials = options.role == net::GrpcOptions::Role::kDial;
   const Greeting peer = greet(channel);
   out << "peer              met; it runs BlindFL " << peer.version << '\n';
@@ -171,7 +171,7 @@ void run_ping(const Arguments& arguments, std::ostream& out) {
   out << std::flush;
   try {
     link->wait_for_peer();
-    measure(channel, options, seconds, out);
+    measure_link(channel, options, seconds, out);
   } catch (...) {
     interruption.ignore();
     require<Error>(!interruption.happened(), "stopped; the peer was told");
@@ -181,7 +181,7 @@ void run_ping(const Arguments& arguments, std::ostream& out) {
   out << "The link works.\n";
 }
 
-std::string more_help() {
+std::string more_help_of_ping() {
   return "One listens, the other dials; both run it within --patience of each other, in any order.\n"
          "\n"
          "examples:\n"
@@ -201,7 +201,7 @@ Command ping_command() {
           .summary = "tries the link to the peer, who runs it too: certificates, clocks, versions, speed",
           .options = std::move(options),
           .run = run_ping,
-          .more_help = more_help};
+          .more_help = more_help_of_ping};
 }
 
 }  // namespace blindfl::app

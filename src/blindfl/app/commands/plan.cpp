@@ -102,7 +102,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   }
 }
 
-std::string more_help() {
+std::string more_help_of_plan() {
   return "Nothing is sent, and the peer need not be there. Which scheme and update each layer uses follows from\n"
          "shared.scheme of the job, its line_speed and round_trip above all: --link and --round-trip change what is\n"
          "predicted, and not what is chosen. To see another choice, set the option: --set shared.scheme.line_speed=50\n"
@@ -130,7 +130,7 @@ Command plan_command() {
           .summary = "predicts what a job will take: time, traffic, memory, and which encryption for which layer",
           .options = std::move(options),
           .run = run_plan,
-          .more_help = more_help};
+          .more_help = more_help_of_plan};
 }
 
 }  // namespace blindfl::app

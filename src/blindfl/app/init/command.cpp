@@ -259,7 +259,7 @@ std::vector<Option> init_options() {
   };
 }
 
-std::string more_help() {
+std::string more_help_of_init() {
   return "At a terminal, what is not given is asked: Enter takes the guess. Elsewhere a guess is taken only where "
          "there is "
          "one\n"
@@ -284,7 +284,7 @@ Command init_command() {
           .summary = "writes a job file with comments, from a look at the data",
           .options = init_options(),
           .run = run_init,
-          .more_help = more_help};
+          .more_help = more_help_of_init};
 }
 
 }  // namespace blindfl::app

@@ -26,7 +26,7 @@ std::vector<path> files_in(const path& folder, std::string_view ending) {
   return files;
 }
 
-std::string list_of(const std::vector<path>& files) {
+std::string list_of_files(const std::vector<path>& files) {
   constexpr std::size_t kShown = 20;
   std::string list;
   for (std::size_t i = 0; i < std::min(files.size(), kShown); ++i) {
@@ -89,7 +89,7 @@ IdentityFiles find_own(const Found& found, const LinkFlags& flags) {
     return {*flags.certificate, *flags.key};
   }
   require<UsageError>(found.keys.size() == 1,
-                      "--certificate and --key are missing, and there are several: ", list_of(found.keys));
+                      "--certificate and --key are missing, and there are several: ", list_of_files(found.keys));
   return {certificate_of(found.keys.front(), found.certificates), found.keys.front()};
 }
 
@@ -101,7 +101,7 @@ void find_peer(LinkFiles& files, const Found& found, const LinkFlags& flags, con
   std::ranges::copy_if(found.certificates, std::back_inserter(others),
                        [&](const path& file) { return files.is_new || !is_same(file, files.own.certificate); });
   require<UsageError>(others.size() <= 1,
-                      "--peer is missing: which of these is the peer's certificate: ", list_of(others));
+                      "--peer is missing: which of these is the peer's certificate: ", list_of_files(others));
   if (others.empty()) return;
   files.peer = others.front();
   files.peer_is_there = true;

@@ -18,7 +18,7 @@ using data::ColumnKind;
 constexpr std::string_view kNone = "none";
 /// A longer list of columns has only those that differ from the rest.
 constexpr std::size_t kListedColumns = 2000;
-constexpr std::size_t kMostColumns = 10000;
+constexpr std::size_t kMostListedColumns = 10000;
 constexpr std::size_t kShownColumns = 60;
 
 bool is_categorical(const prepare::ColumnSpec& column) {
@@ -193,8 +193,8 @@ std::vector<prepare::ColumnSpec> columns_of(const PartyDraft& draft, job::ModelK
     const prepare::ColumnSpec plain{.name = column.name, .kind = ColumnKind::kNumeric};
     if (draft.columns.size() <= kListedColumns || column != plain) columns.push_back(std::move(column));
   }
-  require<UsageError>(columns.size() <= kMostColumns, "--data: ", draft.data.string(), " has ", columns.size(),
-                      " columns, and a job file lists at most ", kMostColumns, "; write the file as LIBSVM");
+  require<UsageError>(columns.size() <= kMostListedColumns, "--data: ", draft.data.string(), " has ", columns.size(),
+                      " columns, and a job file lists at most ", kMostListedColumns, "; write the file as LIBSVM");
   return columns;
 }
 

@@ -13,7 +13,7 @@ namespace {
 using job::AlignmentMode;
 using job::ModelKind;
 
-constexpr std::int64_t kMostClasses = 10000;
+constexpr std::int64_t kMostDraftedClasses = 10000;
 constexpr std::string_view kLocalAddress = "127.0.0.1:7000";
 
 template <class E>
@@ -26,7 +26,7 @@ E parse_choice(const std::string& word, std::string_view flag) {
   fail<UsageError>("--", flag, ": there is no '", word, "', only: ", all);
 }
 
-const ColumnProfile* labels_of(std::span<const PartyDraft> drafts) {
+const ColumnProfile* drafted_labels(std::span<const PartyDraft> drafts) {
   for (const PartyDraft& draft : drafts) {
     if (draft.labels() != nullptr) return draft.labels();
   }
@@ -36,13 +36,13 @@ const ColumnProfile* labels_of(std::span<const PartyDraft> drafts) {
 /// A sees no labels: what suits its columns, until B says what it is.
 ModelGuess model_for(std::span<const PartyDraft> drafts) {
   const bool has_categories = std::ranges::any_of(drafts, &PartyDraft::has_categories);
-  const ColumnProfile* labels = labels_of(drafts);
+  const ColumnProfile* labels = drafted_labels(drafts);
   if (labels != nullptr) return guess_model(*labels, has_categories);
   return {has_categories ? ModelKind::kWdl : ModelKind::kLr, std::nullopt, "B has the labels, and knows better"};
 }
 
 /// What a sample of the labels cannot be.
-void check_labels(ModelKind kind, const ColumnProfile& labels) {
+void check_drafted_labels(ModelKind kind, const ColumnProfile& labels) {
   const std::string name = job::Value<ModelKind>::write(kind);
   const std::size_t distinct = labels.distinct();
   require<UsageError>(kind != ModelKind::kLr || distinct <= 2, "--model lr is for two classes, and the labels have ",
@@ -57,11 +57,11 @@ void check_labels(ModelKind kind, const ColumnProfile& labels) {
 
 std::optional<std::size_t> choose_classes(ModelKind kind, const ColumnProfile* labels, const Arguments& arguments,
                                           Questions& questions) {
-  if (arguments.has("classes")) return static_cast<std::size_t>(arguments.integer("classes", 2, kMostClasses));
+  if (arguments.has("classes")) return static_cast<std::size_t>(arguments.integer("classes", 2, kMostDraftedClasses));
   if (!job::is_classifier(kind) || kind == ModelKind::kLr) return std::nullopt;
   if (labels != nullptr) {
     const std::size_t distinct = labels->distinct();
-    require<UsageError>(distinct <= static_cast<std::size_t>(kMostClasses), "--label: there are ", distinct,
+    require<UsageError>(distinct <= static_cast<std::size_t>(kMostDraftedClasses), "--label: there are ", distinct,
                         " different labels, too many to be classes");
     return kind == ModelKind::kMlr || distinct > 2 ? std::optional(distinct) : std::nullopt;
   }
@@ -69,8 +69,8 @@ std::optional<std::size_t> choose_classes(ModelKind kind, const ColumnProfile* l
   const auto check = [](const std::string& answer) {
     const bool is_number =
         answer.size() <= 5 && std::ranges::all_of(answer, [](char c) { return c >= '0' && c <= '9'; });
-    require<UsageError>(is_number && std::stoll(answer) >= 2 && std::stoll(answer) <= kMostClasses,
-                        "--classes needs a whole number from 2 to ", kMostClasses, ", not '", answer, "'");
+    require<UsageError>(is_number && std::stoll(answer) >= 2 && std::stoll(answer) <= kMostDraftedClasses,
+                        "--classes needs a whole number from 2 to ", kMostDraftedClasses, ", not '", answer, "'");
   };
   return std::stoull(questions.ask("classes", "How many classes there are, which B knows", std::nullopt, check));
 }
@@ -114,7 +114,7 @@ void take_from_labels(SharedDraft& draft, const ColumnProfile& labels, const Arg
          "constant train better, and need none.\n";
 }
 
-void check_address(const std::string& address, std::string_view flag) {
+void check_typed_address(const std::string& address, std::string_view flag) {
   const std::size_t colon = address.rfind(':');
   const std::string_view port =
       colon == std::string::npos ? std::string_view() : std::string_view(address).substr(colon + 1);
@@ -127,7 +127,8 @@ void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> 
   for (const std::string_view flag : {"model", "classes", "align"}) {
     require<UsageError>(!arguments.has(flag), "--", flag, " is what --shared-from says; leave out one of them");
   }
-  if (const ColumnProfile* labels = labels_of(drafts); labels != nullptr) check_labels(shared.model.kind, *labels);
+  if (const ColumnProfile* labels = drafted_labels(drafts); labels != nullptr)
+    check_drafted_labels(shared.model.kind, *labels);
   for (const PartyDraft& draft : drafts) {
     require<UsageError>(shared.alignment.mode == AlignmentMode::kAligned || draft.id,
                         "--id is missing: the peer's file "
@@ -141,7 +142,7 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
                          std::ostream& out) {
   SharedDraft draft;
   job::Shared& shared = draft.shared;
-  const ColumnProfile* labels = labels_of(drafts);
+  const ColumnProfile* labels = drafted_labels(drafts);
   if (arguments.has("shared-from")) {
     shared = job::load_shared(arguments.text("shared-from"));
     check_peers_section(shared, drafts, arguments);
@@ -151,7 +152,7 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
   const std::string guessed = job::Value<ModelKind>::write(guess.kind);
   const auto check = [&](const std::string& answer) {
     const auto kind = parse_choice<ModelKind>(answer, "model");
-    if (labels != nullptr) check_labels(kind, *labels);
+    if (labels != nullptr) check_drafted_labels(kind, *labels);
   };
   const std::string answer =
       questions.said_or_asked(arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed, check);
@@ -172,12 +173,13 @@ LinkDraft draft_link(Party party, const std::filesystem::path& folder, const Arg
   LinkDraft draft;
   job::Link& link = draft.link;
   if (arguments.has("listen") || (!is_a && !arguments.has("dial"))) {
-    link.listen = questions.said_or_asked(arguments, "listen", "Address to wait for the peer at, as HOST:PORT",
-                                          "0.0.0.0:7000", [](const std::string& a) { check_address(a, "listen"); });
+    link.listen =
+        questions.said_or_asked(arguments, "listen", "Address to wait for the peer at, as HOST:PORT", "0.0.0.0:7000",
+                                [](const std::string& a) { check_typed_address(a, "listen"); });
   } else {
     link.dial =
         questions.said_or_asked(arguments, "dial", "Address where the peer listens, as HOST:PORT (or give --listen)",
-                                std::nullopt, [](const std::string& a) { check_address(a, "dial"); });
+                                std::nullopt, [](const std::string& a) { check_typed_address(a, "dial"); });
   }
   link.plaintext = arguments.has("plaintext");
   const auto flag = [&](std::string_view name) {

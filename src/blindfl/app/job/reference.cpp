@@ -36,7 +36,7 @@ private:
 the folder of the job file, those after `--set` where the program runs. A file has no anchors, aliases or tags, and no key twice.
 )";
 
-constexpr std::size_t kWidth = 120;
+constexpr std::size_t kTextWidth = 120;
 constexpr std::size_t kNameWidth = 20;
 
 /// A section, or what the items of a list may say, with its whole key.
@@ -75,7 +75,7 @@ void write_table(std::string& page, const Table& table) {
 void write_text(std::string& page, const Entry& entry) {
   std::string name = "  " + std::string(entry.name);
   name.resize(std::max(kNameWidth + 2, name.size() + 1), ' ');
-  for (const std::string& line : broken_into_lines(explanation(entry, flow_text(entry)), kWidth - name.size())) {
+  for (const std::string& line : broken_into_lines(explanation(entry, flow_text(entry)), kTextWidth - name.size())) {
     page.append(name).append(line).append("\n");
     name.assign(name.size(), ' ');
   }

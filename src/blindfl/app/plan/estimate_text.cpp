@@ -18,8 +18,8 @@ std::string size_text(std::uint64_t bytes) {
   return bytes_text(static_cast<double>(bytes));
 }
 
-void write_row(std::ostream& out, std::string_view what, const std::string& a, const std::string& b,
-               const std::string& c) {
+void write_costs(std::ostream& out, std::string_view what, const std::string& a, const std::string& b,
+                 const std::string& c) {
   out << std::left << std::setw(20) << what << std::right << std::setw(13) << a << std::setw(13) << b << std::setw(13)
       << c << '\n';
 }
@@ -88,19 +88,19 @@ std::string estimate_text(const JobEstimate& estimate) {
   }
   out << '\n';
   const protocol::StepCost& step = estimate.per_step;
-  write_row(out, "", "a step", "an epoch", "in all");
-  write_row(out, "time", seconds_text(step.seconds(estimate.link)), seconds_text(estimate.seconds_per_epoch),
-            seconds_text(estimate.seconds));
-  write_row(out, "computing at A", seconds_text(step.seconds_a),
-            seconds_text(step.seconds_a * static_cast<double>(estimate.steps_per_epoch)),
-            seconds_text(estimate.setup.seconds_a + step.seconds_a * static_cast<double>(steps)));
-  write_row(out, "computing at B", seconds_text(step.seconds_b),
-            seconds_text(step.seconds_b * static_cast<double>(estimate.steps_per_epoch)),
-            seconds_text(estimate.setup.seconds_b + step.seconds_b * static_cast<double>(steps)));
-  write_row(out, "from B to A", size_text(step.bytes_to_a), size_text(estimate.bytes_to_a_per_epoch),
-            size_text(estimate.bytes_to_a));
-  write_row(out, "from A to B", size_text(step.bytes_to_b), size_text(estimate.bytes_to_b_per_epoch),
-            size_text(estimate.bytes_to_b));
+  write_costs(out, "", "a step", "an epoch", "in all");
+  write_costs(out, "time", seconds_text(step.seconds(estimate.link)), seconds_text(estimate.seconds_per_epoch),
+              seconds_text(estimate.seconds));
+  write_costs(out, "computing at A", seconds_text(step.seconds_a),
+              seconds_text(step.seconds_a * static_cast<double>(estimate.steps_per_epoch)),
+              seconds_text(estimate.setup.seconds_a + step.seconds_a * static_cast<double>(steps)));
+  write_costs(out, "computing at B", seconds_text(step.seconds_b),
+              seconds_text(step.seconds_b * static_cast<double>(estimate.steps_per_epoch)),
+              seconds_text(estimate.setup.seconds_b + step.seconds_b * static_cast<double>(steps)));
+  write_costs(out, "from B to A", size_text(step.bytes_to_a), size_text(estimate.bytes_to_a_per_epoch),
+              size_text(estimate.bytes_to_a));
+  write_costs(out, "from A to B", size_text(step.bytes_to_b), size_text(estimate.bytes_to_b_per_epoch),
+              size_text(estimate.bytes_to_b));
   out << "memory for ciphertexts and weights: " << memory_text(estimate.memory_a) << " at A, "
       << memory_text(estimate.memory_b) << " at B\n"
       << "Traffic is exact but for the headers of messages. Times are for one core at each party, and may be off by\n"

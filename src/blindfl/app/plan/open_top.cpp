@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "blindfl/app/plan/job_layers.h"
+#include "blindfl/base/number_text.h"
 
 namespace blindfl::app {
 
@@ -14,10 +15,6 @@ std::size_t categories_of(const PartyShape& shape) {
   return all;
 }
 
-std::string counted(std::size_t n, const char* one, const char* many) {
-  return std::to_string(n) + " " + (n == 1 ? one : many);
-}
-
 std::string joined_lines(const std::vector<std::string>& lines) {
   std::string text;
   for (const std::string& line : lines) text.append(text.empty() ? "" : " ").append(line);
@@ -27,7 +24,7 @@ std::string joined_lines(const std::vector<std::string>& lines) {
 /// "64 outputs for 54 features of A", of the layer that decides about (a).
 std::string counts_of(const run::DisclosureFacts& facts) {
   const auto words = [](const run::LayerFacts& layer, const char* one, const char* many) {
-    return counted(layer.out, "output", "outputs") + " for " + counted(layer.in_a, one, many) + " of A";
+    return plainly_counted(layer.out, "output", "outputs") + " for " + plainly_counted(layer.in_a, one, many) + " of A";
   };
   const bool has_numbers = facts.numeric_layer.in_a > 0;
   const bool has_categories = facts.category_layer.in_a > 0;

@@ -23,21 +23,21 @@ std::string whose(Party party) {
 }
 
 /// "500,000 features, 7 a row".
-std::string words_of(const FeaturesPart& part) {
+std::string part_words(const FeaturesPart& part) {
   std::string text = counted(part.features, "feature");
   if (part.most_nonzeros < part.features) text += ", " + count_text(part.most_nonzeros) + " a row";
   return text;
 }
 
 /// "field 3, 100 categories", "fields 0 to 12 and 20, 4 to 1,000 categories, up to 3 a row".
-std::string words_of(const FieldsPart& part) {
+std::string part_words(const FieldsPart& part) {
   std::string text = (part.fields.size() == 1 ? "field " : "fields ") + ranges_text(part.fields) + ", ";
   if (part.fewest_categories < part.most_categories) text += count_text(part.fewest_categories) + " to ";
   text += counted(part.most_categories, "category", "categories");
   return part.most_per_row == 1 ? text : text + ", up to " + count_text(part.most_per_row) + " a row";
 }
 
-std::string words_of(const WeightsPart& part) {
+std::string part_words(const WeightsPart& part) {
   return count_text(part.inputs) + " x " + count_text(part.out) + " weights";
 }
 
@@ -56,7 +56,7 @@ bool is_number(std::size_t column) {
 }
 
 /// The place of a reason in the list below the table, from 1.
-std::size_t number_of(std::vector<std::string>& reasons, const std::string& reason) {
+std::size_t number_of_reason(std::vector<std::string>& reasons, const std::string& reason) {
   auto found = std::ranges::find(reasons, reason);
   if (found == reasons.end()) found = reasons.insert(found, reason);
   return static_cast<std::size_t>(found - reasons.begin()) + 1;
@@ -65,7 +65,7 @@ std::size_t number_of(std::vector<std::string>& reasons, const std::string& reas
 std::string remark_of(const PlanRow& row, std::vector<std::string>& reasons) {
   if (row.chosen) return row.asked ? "chosen, as asked" : "chosen";
   if (row.refused.empty()) return "";
-  return std::string("not possible [").append(std::to_string(number_of(reasons, row.refused))).append("]");
+  return std::string("not possible [").append(std::to_string(number_of_reason(reasons, row.refused))).append("]");
 }
 
 Line line_of(const PlanRow& row, const PlanRow* before, const protocol::Link& link, std::vector<std::string>& reasons) {
@@ -94,7 +94,7 @@ std::string joined(const Line& line, const std::array<std::size_t, kColumns>& wi
 
 std::string part_in_words(const PlanRow& row) {
   return (row.party ? whose(*row.party) + " " : "the ") +
-         std::visit([](const auto& part) { return words_of(part); }, row.part);
+         std::visit([](const auto& part) { return part_words(part); }, row.part);
 }
 
 std::string way_in_words(const PlanRow& row) {

@@ -10,7 +10,7 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
+constexpr std::uint32_t kOfferVersion = 1;
 
 }  // namespace
 
@@ -23,13 +23,13 @@ AlignmentId alignment_id(std::string_view name) {
 
 void write_alignment_offer(const AlignmentOffer& offer, ByteSink& out) {
   require<InvalidArgument>(offer.size() <= kMostOffered, "an offer has at most ", kMostOffered, " alignments");
-  out.write_u32(kVersion);
+  out.write_u32(kOfferVersion);
   out.write_u32(static_cast<std::uint32_t>(offer.size()));
   for (std::size_t i = 0; i < kMostOffered; ++i) out.write(i < offer.size() ? offer[i] : AlignmentId{});
 }
 
 AlignmentOffer read_alignment_offer(ByteSource& in) {
-  require<ProtocolError>(in.read_u32() == kVersion, "kept alignments: they are of another version");
+  require<ProtocolError>(in.read_u32() == kOfferVersion, "kept alignments: they are of another version");
   const std::uint32_t count = in.read_u32();
   require<ProtocolError>(count <= kMostOffered, "kept alignments: there are too many");
   AlignmentOffer offer(kMostOffered);

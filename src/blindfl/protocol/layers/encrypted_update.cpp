@@ -54,12 +54,12 @@ void check_passes(const EncryptedUpdateParams& params, std::size_t passes, std::
 /// What saved state begins with, so that nothing else is taken for it.
 constexpr std::uint32_t kHolderMark = 0x41554642;  // "BFUA"
 constexpr std::uint32_t kOwnerMark = 0x42554642;   // "BFUB"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kEncryptedUpdateVersion = 1;
 
 void write_header(ByteSink& out, std::uint32_t mark, const EncryptedUpdateParams& params, const std::string& key_id,
                   std::size_t steps, std::size_t passes) {
   out.write_u32(mark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kEncryptedUpdateVersion);
   out.write(params.digest(key_id));
   out.write_u64(steps);
   out.write_u64(passes);
@@ -67,7 +67,7 @@ void write_header(ByteSink& out, std::uint32_t mark, const EncryptedUpdateParams
 
 void read_header(ByteSource& in, std::uint32_t mark, const EncryptedUpdateParams& params, const std::string& key_id,
                  std::size_t& steps, std::size_t& passes) {
-  require<DataError>(in.read_u32() == mark && in.read_u32() == kStateVersion,
+  require<DataError>(in.read_u32() == mark && in.read_u32() == kEncryptedUpdateVersion,
                      "the saved state is not that of an update under encryption, or of another version");
   Bytes digest(kDigestBytes);
   in.read(digest);

@@ -10,8 +10,8 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kMark = 0x53534642;  // "BFSS"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kLayerMark = 0x53534642;  // "BFSS"
+constexpr std::uint32_t kLayerVersion = 1;
 constexpr std::size_t kOriginBytes = 16;
 
 /// Settings in words, but for the line of one of them.
@@ -41,17 +41,18 @@ bool has_number(std::string_view text, std::string_view name) {
 
 void write_state_header(ByteSink& out, const Settings& settings) {
   const std::string text = settings.text();
-  out.write_u32(kMark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kLayerMark);
+  out.write_u32(kLayerVersion);
   out.write_u32(static_cast<std::uint32_t>(text.size()));
   out.write(as_bytes(text));
 }
 
 void read_state_header(ByteSource& in, std::string_view what, const Settings& settings, std::string_view may_differ) {
-  require<DataError>(in.read_u32() == kMark, "this is not saved state of ", what, ", nor of anything else that trains");
+  require<DataError>(in.read_u32() == kLayerMark, "this is not saved state of ", what,
+                     ", nor of anything else that trains");
   const std::uint32_t version = in.read_u32();
-  require<DataError>(version == kStateVersion, "the saved state of ", what, " is of version ", version,
-                     " of its format, and this program reads version ", kStateVersion);
+  require<DataError>(version == kLayerVersion, "the saved state of ", what, " is of version ", version,
+                     " of its format, and this program reads version ", kLayerVersion);
   const std::uint32_t size = in.read_u32();
   require<DataError>(size <= in.remaining(), "the saved state of ", what, " is cut short or damaged: its settings end ",
                      "after its own end");

@@ -100,8 +100,8 @@ void RowUpdate::step() {
 
 namespace {
 
-constexpr std::uint32_t kMark = 0x52554642;  // "BFUR"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kRowUpdateMark = 0x52554642;  // "BFUR"
+constexpr std::uint32_t kRowUpdateVersion = 1;
 
 Bytes state_digest(const Weight& weight, const SgdPlan& plan) {
   Settings settings = plan.options().settings();
@@ -113,8 +113,8 @@ Bytes state_digest(const Weight& weight, const SgdPlan& plan) {
 
 void RowUpdate::save(ByteSink& out) const {
   require<InvalidArgument>(pending_.empty(), "state is saved between steps, not between a backward pass and its step");
-  out.write_u32(kMark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kRowUpdateMark);
+  out.write_u32(kRowUpdateVersion);
   out.write(state_digest(weight_, plan_));
   out.write_u64(steps_);
   out.write_u128(weight_.piece.values());
@@ -129,7 +129,7 @@ void RowUpdate::save(ByteSink& out) const {
 
 void RowUpdate::load(ByteSource& in) {
   reading_state([&] {
-    require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
+    require<DataError>(in.read_u32() == kRowUpdateMark && in.read_u32() == kRowUpdateVersion,
                        "the saved state is not that of rows, or of another version");
     Bytes digest(kDigestBytes);
     in.read(digest);

@@ -12,8 +12,8 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kMark = 0x4B4D4642;  // "BFMK"
-constexpr std::uint32_t kStateVersion = 1;
+constexpr std::uint32_t kMaskKeyMark = 0x4B4D4642;  // "BFMK"
+constexpr std::uint32_t kMaskKeyVersion = 1;
 
 // What is hashed begins with what it is for.
 constexpr std::string_view kMaskPurpose = "blindfl masks that repeat 1";
@@ -110,8 +110,8 @@ std::string MaskKey::fingerprint() const {
 }
 
 void MaskKey::save(ByteSink& out) const {
-  out.write_u32(kMark);
-  out.write_u32(kStateVersion);
+  out.write_u32(kMaskKeyMark);
+  out.write_u32(kMaskKeyVersion);
   out.write(secret_);
   out.write_u32(static_cast<std::uint32_t>(model_.size()));
   out.write(as_bytes(model_));
@@ -121,7 +121,7 @@ MaskKey MaskKey::load(ByteSource& in) {
   SecretVector<std::byte> secret(kSecretBytes);
   std::string model;
   reading_state([&] {
-    require<DataError>(in.read_u32() == kMark && in.read_u32() == kStateVersion,
+    require<DataError>(in.read_u32() == kMaskKeyMark && in.read_u32() == kMaskKeyVersion,
                        "the saved state is not a key for masks that repeat, or of another version");
     in.read(secret);
     const std::uint32_t size = in.read_u32();

@@ -11,7 +11,7 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kMark = 0x4B534642;  // "BFSK"
+constexpr std::uint32_t kSavedKeysMark = 0x4B534642;  // "BFSK"
 constexpr std::uint32_t kKeysVersion = 1;
 constexpr std::size_t kMaxWords = 4096;
 
@@ -29,7 +29,7 @@ std::unique_ptr<he::KeyOwner> read_one(const he::Scheme& scheme, const std::stri
 }  // namespace
 
 void write_keys(ByteSink& out, std::span<const OwnKeys> all) {
-  out.write_u32(kMark);
+  out.write_u32(kSavedKeysMark);
   out.write_u32(kKeysVersion);
   out.write_u32(static_cast<std::uint32_t>(all.size()));
   for (const OwnKeys& own : all) {
@@ -46,7 +46,7 @@ std::vector<std::unique_ptr<he::KeyOwner>> read_keys(ByteView saved, std::span<c
   std::vector<std::unique_ptr<he::KeyOwner>> keys(schemes.size());
   reading_state([&] {
     BufferSource in(saved);
-    require<DataError>(in.read_u32() == kMark && in.read_u32() == kKeysVersion,
+    require<DataError>(in.read_u32() == kSavedKeysMark && in.read_u32() == kKeysVersion,
                        "these are not saved keys, or of another version of their format");
     const std::uint32_t count = in.read_u32();
     for (std::uint32_t i = 0; i < count; ++i) {
