@@ -22,11 +22,13 @@
 #include "blindfl/blindfl.h"
 #include "blindfl/data/libsvm.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
 #include "embed_report.h"
 #include "layer_report.h"
+#include "made_up/synthetic.h"
+#include "made_up/vertical_split.h"
 #include "measured_scheme.h"
+#include "testing/plain/plain_scheme.h"
 #include "timing.h"
 
 namespace {
@@ -83,12 +85,12 @@ void train_party(blindfl::Session& session, const Shape& s, const blindfl::data:
 }
 
 std::unique_ptr<blindfl::he::Scheme> make_scheme(std::string_view name) {
-  if (name == "plain") return std::make_unique<blindfl::he::PlainScheme>();
+  if (name == "plain") return std::make_unique<blindfl::testing::PlainScheme>();
   return std::make_unique<blindfl::he::LatticeScheme>();
 }
 
 Measured measure_federated(std::string_view scheme_name, const Shape& s, const blindfl::data::Table& joined) {
-  const auto split = blindfl::data::vertical_split(joined, s.in_a);
+  const auto split = blindfl::made_up::vertical_split(joined, s.in_a);
   blindfl::bench::ProductClock clock;
   const blindfl::bench::MeasuredScheme scheme(make_scheme(scheme_name), clock);
   std::atomic<int> past_first = 0;
@@ -145,15 +147,15 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
         .with_class_labels()
         .select_rows(rows);
   }
-  blindfl::data::SyntheticSpec spec;
+  blindfl::made_up::SyntheticSpec spec;
   spec.rows = kRows;
   spec.columns_a = s.in_a;
   spec.columns_b = s.in_b;
   spec.density = s.density;
   spec.binary = s.density < 1;
-  spec.task = s.out == 1 ? blindfl::data::Task::kBinary : blindfl::data::Task::kMulticlass;
+  spec.task = s.out == 1 ? blindfl::made_up::Task::kBinary : blindfl::made_up::Task::kMulticlass;
   spec.classes = 10;
-  return blindfl::data::make_synthetic(spec).joined;
+  return blindfl::made_up::make_synthetic(spec).joined;
 }
 
 struct Options {

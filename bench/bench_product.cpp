@@ -14,8 +14,8 @@
 #include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/share/products.h"
+#include "testing/plain/plain_scheme.h"
 #include "timing.h"
 
 namespace {
@@ -171,7 +171,7 @@ std::vector<NamedScheme> schemes(const Options& options) {
     }
   }
   if (!options.kernels && (!options.scheme || *options.scheme == "plain")) {
-    found.push_back({"plain", "none", std::make_unique<blindfl::he::PlainScheme>()});
+    found.push_back({"plain", "none", std::make_unique<blindfl::testing::PlainScheme>()});
   }
   blindfl::require<blindfl::InvalidArgument>(!found.empty(),
                                              "there is no such scheme, or this processor cannot run it");

@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
+#include "attacks/attack_binary_columns.h"
+#include "attacks/attack_data.h"
 #include "blindfl/blindfl.h"
-#include "blindfl/lab/attack_binary_columns.h"
-#include "blindfl/lab/attack_data.h"
 
 namespace {
 
@@ -35,22 +35,22 @@ int main(int argc, char** argv) try {
   }
   const auto number = [&](const char* name) { return std::stoll(options[name]); };
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoul(options[name])); };
-  namespace lab = blindfl::lab;
-  const lab::TwoTables rows =
+  namespace attacks = blindfl::attacks;
+  const attacks::TwoTables rows =
       options["--file"].empty()
-          ? lab::synthetic_columns(number("--rows"), number("--columns-a"), number("--columns-b"), 1)
-          : lab::real_columns(options["--file"], size("--rows"), 123, size("--columns-a"));
+          ? attacks::synthetic_columns(number("--rows"), number("--columns-a"), number("--columns-b"), 1)
+          : attacks::real_columns(options["--file"], size("--rows"), 123, size("--columns-a"));
   const int bits = static_cast<int>(number("--bits"));
   const torch::Tensor z =
-      lab::record_scoring(blindfl::LatticeScheme(), rows, {.out = size("--out"), .output_scale = bits});
+      attacks::record_scoring(blindfl::LatticeScheme(), rows, {.out = size("--out"), .output_scale = bits});
 
   const auto begin = std::chrono::steady_clock::now();
-  const lab::RecoveredColumns found = lab::attack_binary_columns(z, rows.b, bits);
+  const attacks::RecoveredColumns found = attacks::attack_binary_columns(z, rows.b, bits);
   const double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
-  const lab::RecoveredFraction fraction = lab::fraction_of(found, rows.a);
+  const attacks::RecoveredFraction fraction = attacks::fraction_of(found, rows.a);
   std::cout << rows.a.size(0) << " rows scored once, " << z.size(1) << " outputs at " << bits << " fractional bits, "
             << rows.b.size(1) << " columns of B\n"
-            << lab::columns_within_reach(z, rows.b, bits, rows.a) << " of " << fraction.of
+            << attacks::columns_within_reach(z, rows.b, bits, rows.a) << " of " << fraction.of
             << " columns of A lie in the span of Z and B's own\n"
             << fraction.recovered << " of " << fraction.of << " columns of A recovered exactly ("
             << 100 * fraction.value() << " %), in " << seconds << " s\n";

@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
+#include "attacks/attack_data.h"
+#include "attacks/attack_differences.h"
 #include "blindfl/blindfl.h"
-#include "blindfl/lab/attack_data.h"
-#include "blindfl/lab/attack_differences.h"
 
 namespace {
 
@@ -36,22 +36,22 @@ int main(int argc, char** argv) try {
     option->second = argv[i + 1];
   }
   const auto number = [&](const char* name) { return std::stoll(options[name]); };
-  namespace lab = blindfl::lab;
+  namespace attacks = blindfl::attacks;
   const std::int64_t trained = number("--rows");
   const std::int64_t all = trained + number("--validation");
-  const lab::TwoTables rows = lab::synthetic_columns(all, number("--columns-a"), number("--columns-b"), 1);
-  const lab::TwoTables validation = lab::rows_between(rows, trained, all);
-  const lab::ViewOptions view{.out = static_cast<std::size_t>(number("--out")),
-                              .initial_deviation = std::stod(options["--deviation"]),
-                              .epochs = static_cast<std::size_t>(number("--epochs")),
-                              .learning_rate = std::stod(options["--rate"])};
+  const attacks::TwoTables rows = attacks::synthetic_columns(all, number("--columns-a"), number("--columns-b"), 1);
+  const attacks::TwoTables validation = attacks::rows_between(rows, trained, all);
+  const attacks::ViewOptions view{.out = static_cast<std::size_t>(number("--out")),
+                                  .initial_deviation = std::stod(options["--deviation"]),
+                                  .epochs = static_cast<std::size_t>(number("--epochs")),
+                                  .learning_rate = std::stod(options["--rate"])};
   const auto seen =
-      lab::record_validations(blindfl::LatticeScheme(), lab::rows_between(rows, 0, trained), validation, view);
+      attacks::record_validations(blindfl::LatticeScheme(), attacks::rows_between(rows, 0, trained), validation, view);
 
   const auto begin = std::chrono::steady_clock::now();
-  const lab::RecoveredColumns found = lab::attack_differences(seen, validation.b, view.output_scale);
+  const attacks::RecoveredColumns found = attacks::attack_differences(seen, validation.b, view.output_scale);
   const double seconds = Seconds(std::chrono::steady_clock::now() - begin).count();
-  const lab::RecoveredFraction fraction = lab::fraction_of(found, validation.a);
+  const attacks::RecoveredFraction fraction = attacks::fraction_of(found, validation.a);
   std::cout << validation.a.size(0) << " rows opened after each of " << view.epochs << " epochs, " << view.out
             << " outputs, initial weights of standard deviation " << view.initial_deviation << "\n"
             << fraction.recovered << " of " << fraction.of << " columns of A recovered exactly ("

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "blindfl/blindfl.h"
+#include "made_up/synthetic_categories.h"
 
 namespace {
 
@@ -30,7 +31,7 @@ double train_party(Session& session, const blindfl::FeatureShape& numbers, const
 
 int main() try {
   // Made-up data: in a real one, data::read_frame reads columns and data::Vocabulary counts their categories.
-  const auto made = blindfl::data::make_synthetic_categories({.rows = 2000, .columns_a = 0, .columns_b = 4});
+  const auto made = blindfl::made_up::make_synthetic_categories({.rows = 2000, .columns_a = 0, .columns_b = 4});
   blindfl::Dataset at_a;
   at_a.fields = made.a.encoded;
   const blindfl::FeatureShape numbers{.in_a = 0, .in_b = 4, .batch = kBatch};

@@ -4,6 +4,8 @@
 #include <iostream>
 
 #include "blindfl/blindfl.h"
+#include "made_up/synthetic.h"
+#include "made_up/vertical_split.h"
 
 struct MyModelImpl : blindfl::FederatedModule {
   MyModelImpl(blindfl::Session& session, const blindfl::FeatureShape& shape)
@@ -38,8 +40,8 @@ double train_party(blindfl::Session& session, const blindfl::FeatureShape& shape
 }
 
 int main() try {
-  const auto synthetic = blindfl::data::make_synthetic({.rows = 2000, .columns_a = 10, .columns_b = 10});
-  const auto split = blindfl::data::vertical_split(synthetic.joined, 10);
+  const auto synthetic = blindfl::made_up::make_synthetic({.rows = 2000, .columns_a = 10, .columns_b = 10});
+  const auto split = blindfl::made_up::vertical_split(synthetic.joined, 10);
   const blindfl::FeatureShape shape{.in_a = 10, .in_b = 10, .batch = 64};
 
   const blindfl::LatticeScheme scheme;

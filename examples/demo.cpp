@@ -17,9 +17,9 @@
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
 #include "blindfl/data/delimited.h"
-#include "blindfl/data/synthetic_categories.h"
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/run/metrics.h"
+#include "made_up/synthetic_categories.h"
 
 namespace {
 
@@ -33,8 +33,8 @@ constexpr std::size_t kTestPeople = 2400;  // the last ones
 constexpr std::size_t kColumns = 4;
 
 /// Two numeric tables and three fields each; the last one of A has several categories in a row.
-blindfl::data::SyntheticCategories make_people() {
-  blindfl::data::SyntheticCategoriesSpec spec;
+blindfl::made_up::SyntheticCategories make_people() {
+  blindfl::made_up::SyntheticCategoriesSpec spec;
   spec.rows = kPeople;
   spec.columns_a = kColumns;
   spec.columns_b = kColumns;
@@ -44,7 +44,7 @@ blindfl::data::SyntheticCategories make_people() {
   spec.fields_b = {{.name = "job", .categories = 25}, {.name = "product", .categories = 12}};
   spec.interaction = 0.3;
   spec.seed = 2022;
-  return blindfl::data::make_synthetic_categories(spec);
+  return blindfl::made_up::make_synthetic_categories(spec);
 }
 
 /// A knows all but every fifth person, B all but every seventh.
@@ -67,8 +67,8 @@ std::string words(const CategoryField& field, const IntMatrix& encoded, std::siz
   return text;
 }
 
-void write_table(const fs::path& path, Party party, const blindfl::data::SyntheticCategories& people, std::size_t begin,
-                 std::size_t end) {
+void write_table(const fs::path& path, Party party, const blindfl::made_up::SyntheticCategories& people,
+                 std::size_t begin, std::size_t end) {
   const bool is_a = party == Party::kA;
   const auto& mine = is_a ? people.a : people.b;
   const std::size_t first = is_a ? 0 : kColumns;
@@ -129,7 +129,7 @@ blindfl::data::Table with_columns(const blindfl::data::Table& table, const IntMa
 }
 
 /// Plain libtorch on the tables side by side, or on B's alone: the same model, trained in the same way.
-double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) {
+double plain_auc(const blindfl::made_up::SyntheticCategories& people, bool joined) {
   std::vector<CategoryField> fields = people.b.fields;
   std::vector<IntMatrix> encoded = people.b.encoded;
   blindfl::data::Table numeric = people.joined.select_columns(kColumns, 2 * kColumns);
@@ -158,7 +158,7 @@ double plain_auc(const blindfl::data::SyntheticCategories& people, bool joined) 
   return blindfl::run::auc(blindfl::nn::to_vector(blindfl::lab::score(model, test)), test.labels);
 }
 
-double federated_auc(const blindfl::data::SyntheticCategories& people, const fs::path& path) {
+double federated_auc(const blindfl::made_up::SyntheticCategories& people, const fs::path& path) {
   std::map<std::string, double> labels;
   for (std::size_t person = 0; person < kPeople; ++person) labels[id_of(person)] = people.joined.labels()[person];
   std::vector<double> scores;

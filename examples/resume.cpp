@@ -7,6 +7,8 @@
 
 #include "blindfl/blindfl.h"
 #include "blindfl/run/metrics.h"
+#include "made_up/synthetic.h"
+#include "made_up/vertical_split.h"
 
 namespace {
 
@@ -50,7 +52,7 @@ train::TrainingState train_party(blindfl::Session& session, const std::filesyste
 /// A party's columns of both tables.
 Rows rows_of(blindfl::Party party, const blindfl::data::Table& training, const blindfl::data::Table& validation) {
   const auto encoded = [&](const blindfl::data::Table& table) {
-    const auto split = blindfl::data::vertical_split(table, kShape.in_a);
+    const auto split = blindfl::made_up::vertical_split(table, kShape.in_a);
     return party == blindfl::Party::kA ? blindfl::data::make_dataset(split.a, blindfl::FixedPoint(kShape.features_a))
                                        : blindfl::data::make_dataset(split.b, blindfl::FixedPoint(kShape.features_b));
   };
@@ -62,8 +64,9 @@ Rows rows_of(blindfl::Party party, const blindfl::data::Table& training, const b
 int main(int argc, char** argv) try {
   const std::filesystem::path folder = argc > 1 ? argv[1] : "resume_example";
   std::filesystem::create_directories(folder);
-  const auto training = blindfl::data::make_synthetic({.rows = 1000, .columns_a = 10, .columns_b = 10});
-  const auto validation = blindfl::data::make_synthetic({.rows = 2000, .columns_a = 10, .columns_b = 10});  // and more
+  const auto training = blindfl::made_up::make_synthetic({.rows = 1000, .columns_a = 10, .columns_b = 10});
+  const auto validation =
+      blindfl::made_up::make_synthetic({.rows = 2000, .columns_a = 10, .columns_b = 10});  // and more
   const blindfl::LatticeScheme scheme;
   const auto attempt = [&](std::size_t stop_after) {
     return blindfl::protocol::run_in_process(

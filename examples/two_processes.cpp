@@ -20,6 +20,8 @@
 #include "blindfl/net/identity.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/steps.h"
+#include "made_up/synthetic.h"
+#include "made_up/vertical_split.h"
 
 namespace {
 
@@ -50,11 +52,11 @@ struct Columns {
 
 Columns make_columns(Party party, std::size_t rows) {
   const auto joined =
-      blindfl::data::make_synthetic({.rows = rows, .columns_a = kColumnsOfA, .columns_b = kColumnsOfB, .seed = 2022})
+      blindfl::made_up::make_synthetic({.rows = rows, .columns_a = kColumnsOfA, .columns_b = kColumnsOfB, .seed = 2022})
           .joined;
-  auto split = blindfl::data::vertical_split(joined, kColumnsOfA);
+  auto split = blindfl::made_up::vertical_split(joined, kColumnsOfA);
   const blindfl::data::Table& mine = party == Party::kA ? split.a : split.b;
-  const auto chosen = blindfl::data::hashed_test_rows(rows);
+  const auto chosen = blindfl::made_up::hashed_test_rows(rows);
   return {mine.select_rows(chosen.train), mine.select_rows(chosen.test)};
 }
 

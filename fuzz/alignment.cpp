@@ -12,13 +12,13 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/net/steps.h"
 #include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/align/steps.h"
 #include "blindfl/protocol/session/steps.h"
 #include "input.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace {
 
@@ -168,7 +168,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t peer_ids = announced <= kMostSent ? announced : 0;
   const std::size_t ids = own_ids().size();
 
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
   Peer peer(*theirs, input);
   peer.open(scheme, peer_of(party), kind);

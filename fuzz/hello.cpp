@@ -6,11 +6,11 @@
 #include <string_view>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/steps.h"
 #include "input.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace {
 
@@ -28,7 +28,7 @@ Bytes right_digest(const he::Scheme& scheme) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   const unsigned switches = input.take_byte();
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   Bytes hello(kHelloBytes);
   std::ranges::copy(input.take(kHelloBytes), hello.begin());
   if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{1}, {}, {}, {}}, hello.begin());

@@ -6,11 +6,11 @@
 #include <memory>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/protocol/layers/matmul.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "input.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace {
 
@@ -54,7 +54,7 @@ class Layers {
     channels_.second->close();
   }
 
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   decltype(net::make_memory_channels()) channels_ = net::make_memory_channels();
   std::array<std::unique_ptr<protocol::Session>, 2> sessions_;
   std::array<std::unique_ptr<protocol::MatMul>, 2> layers_;

@@ -3,9 +3,6 @@
 // What a user's program includes: the names of its everyday dialect, all in `blindfl::`.
 
 #include "blindfl/data/batches.h"
-#include "blindfl/data/synthetic.h"
-#include "blindfl/data/synthetic_categories.h"
-#include "blindfl/data/vertical_split.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/he/registry/registry.h"

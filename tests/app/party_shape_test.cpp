@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::app {
@@ -63,7 +63,7 @@ TEST(PartyShapeBytes, ThatAreCutOrChangedAreRefusedOrAnotherShape) {
 }
 
 TEST(PartyShapeExchange, TellsEachPartyTheOthersNumbersAndNoNames) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const PartyShape other{.numeric = 3};
   const auto [at_a, at_b] = parties.run([&](protocol::Session& s) { return exchange_shapes(s, some_shape()); },

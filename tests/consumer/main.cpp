@@ -16,13 +16,11 @@ TORCH_MODULE(ConsumerModel);
 
 int main() {
   // Both parties in one process, one step of training under encryption.
-  const auto rows = blindfl::data::make_synthetic({.rows = 32, .columns_a = 3, .columns_b = 3});
-  const auto split = blindfl::data::vertical_split(rows.joined, 3);
+  const auto table = blindfl::data::Table::dense(32, 3, std::vector<double>(96, 0.5));
   const blindfl::FeatureShape shape{.in_a = 3, .in_b = 3, .batch = 32};
   const blindfl::LatticeScheme scheme;
   const auto scores = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
     ConsumerModel model(session, shape);
-    const auto& table = session.party() == blindfl::Party::kA ? split.a : split.b;
     const auto forward = [&](const blindfl::Batch& x) { return model->forward(x); };
     return blindfl::train::score(forward, blindfl::data::make_dataset(table, blindfl::FixedPoint(shape.features_a)),
                                  32);

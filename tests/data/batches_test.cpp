@@ -8,10 +8,13 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/data/vertical_split.h"
+#include "made_up/vertical_split.h"
 
 namespace blindfl::data {
 namespace {
+
+using made_up::vertical_split;
+using made_up::VerticalSplit;
 
 using Rows = std::vector<std::uint32_t>;
 

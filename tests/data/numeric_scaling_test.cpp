@@ -14,16 +14,16 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/data/libsvm.h"
-#include "ranking.h"
 #include "real_frames.h"
+#include "testing/ranking.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
+using blindfl::testing::deviation;
+using blindfl::testing::mean;
 using blindfl::testing::message_of;
-using testing::deviation;
-using testing::mean;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();

@@ -9,7 +9,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_plan.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace blindfl::he {
 namespace {
@@ -127,7 +127,7 @@ TEST(SecurityBits, AreThoseOfTheParameters) {
   EXPECT_EQ(LatticeScheme().security_bits(), 128);
   EXPECT_EQ(PaillierScheme().security_bits(), 112);
   EXPECT_EQ(PaillierScheme(paillier::Params({.key_bits = 3072}), PaillierScheme::Options{}).security_bits(), 128);
-  EXPECT_EQ(PlainScheme().security_bits(), 0);
+  EXPECT_EQ(testing::PlainScheme().security_bits(), 0);
 }
 
 }  // namespace

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace blindfl::he {
 namespace {
@@ -40,14 +40,14 @@ TEST(ProductSpec, RefusesWhatCouldOverflowOrCannotBe) {
     ProductSpec spec = good();
     c.change(spec);
     try {
-      (void)PlainScheme().plan(spec);
+      (void)testing::PlainScheme().plan(spec);
       ADD_FAILURE() << c.name << " was accepted";
     } catch (const InvalidArgument& error) {
       EXPECT_THAT(error.what(), HasSubstr(c.says)) << c.name;
       EXPECT_THAT(error.what(), HasSubstr(std::to_string(spec.rows) + " x ")) << c.name;
     }
   }
-  EXPECT_NO_THROW((void)PlainScheme().plan(good()));
+  EXPECT_NO_THROW((void)testing::PlainScheme().plan(good()));
 }
 
 TEST(ProductSpec, AcceptsABoundedProductUpToTheLastBit) {
@@ -60,7 +60,7 @@ TEST(ProductSpec, AcceptsABoundedProductUpToTheLastBit) {
 }
 
 TEST(Plan, RefusesOperandsItWasNotMadeFor) {
-  const auto plan = PlainScheme().plan(good());
+  const auto plan = testing::PlainScheme().plan(good());
   const auto left = [](std::size_t rows, std::size_t cols, int scale, std::uint64_t bound) {
     return IntMatrix::dense(rows, cols, std::vector<std::int64_t>(rows * cols), scale, bound);
   };
@@ -76,7 +76,7 @@ TEST(Plan, RefusesOperandsItWasNotMadeFor) {
 TEST(Plan, EnforcesTheBitsOfABoundedRightOperand) {
   ProductSpec spec = good();
   spec.right_bits = 16;
-  const auto plan = PlainScheme().plan(spec);
+  const auto plan = testing::PlainScheme().plan(spec);
   for (const int value : {0, 1, -1, 32767, -32768}) {
     ShareMatrix m(3, 2, 32);
     m.values()[5] = static_cast<UInt128>(static_cast<Int128>(value));

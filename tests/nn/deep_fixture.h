@@ -4,9 +4,9 @@
 #include <mutex>
 #include <vector>
 
-#include "blindfl/data/synthetic_categories.h"
-#include "blindfl/data/vertical_split.h"
 #include "blindfl/lab/local_deep.h"
+#include "made_up/synthetic_categories.h"
+#include "made_up/vertical_split.h"
 #include "nn/vertical_fixture.h"
 #include "protocol/embed_fixture.h"
 
@@ -20,7 +20,7 @@ struct CategoricalData {
     shape.in_a = columns_a;
     shape.in_b = numeric.cols() - columns_a;
     shape.batch = batch;
-    const auto split = data::vertical_split(numeric, columns_a);
+    const auto split = made_up::vertical_split(numeric, columns_a);
     a = data::make_dataset(split.a, FixedPoint(shape.features_a));
     b = data::make_dataset(split.b, FixedPoint(shape.features_b));
     a.fields = encoded_a;
@@ -38,7 +38,7 @@ struct CategoricalData {
     only_b.labels = numeric.labels();
     only_b.fields = encoded_b;
   }
-  CategoricalData(const data::SyntheticCategories& made, std::size_t columns_a, std::size_t batch)
+  CategoricalData(const made_up::SyntheticCategories& made, std::size_t columns_a, std::size_t batch)
       : CategoricalData(rounded(made.joined, 16), columns_a, made.a.fields, made.a.encoded, made.b.fields,
                         made.b.encoded, batch) {}
 

@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/data/synthetic_categories.h"
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/train/trainer.h"
+#include "made_up/synthetic_categories.h"
 #include "nn/deep_fixture.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
@@ -29,8 +29,8 @@ void PrintTo(const Case& c, std::ostream* out) {
   *out << c.scheme << ", " << c.model << ", " << c.kinds;
 }
 
-data::SyntheticCategoriesSpec spec_of(const Case& c) {
-  data::SyntheticCategoriesSpec spec;
+made_up::SyntheticCategoriesSpec spec_of(const Case& c) {
+  made_up::SyntheticCategoriesSpec spec;
   spec.rows = 200;  // not a multiple of the batch: the last one is padded
   spec.fields_a = {{.name = "a1", .categories = 12}, {.name = "a2", .categories = 6, .most = 3}};
   spec.fields_b = {{.name = "b1", .categories = 9, .most = 2, .pooling = Pooling::kMean}};
@@ -41,8 +41,8 @@ data::SyntheticCategoriesSpec spec_of(const Case& c) {
 }
 
 CategoricalData make_data(const Case& c) {
-  const data::SyntheticCategoriesSpec spec = spec_of(c);
-  return {data::make_synthetic_categories(spec), spec.columns_a, kBatch};
+  const made_up::SyntheticCategoriesSpec spec = spec_of(c);
+  return {made_up::make_synthetic_categories(spec), spec.columns_a, kBatch};
 }
 
 class DeepModel : public ::testing::TestWithParam<Case> {
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Cases, DeepModel, ::testing::ValuesIn(all_cases()), [](
 });
 
 TEST(DeepModels, NeedCategoricalFields) {
-  he::PlainScheme scheme;
+  testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   FeatureShape numeric;
   numeric.in_b = 3;
@@ -156,7 +156,7 @@ TEST(DeepModels, LeaveTheChoiceForEachFieldToThePlannerIfAsked) {
 }
 
 TEST(DeepModels, OpenOneOutputForNumbersAndOneForCategories) {
-  he::PlainScheme scheme;
+  testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const CategoricalData data = make_data({"plain", "wdl", "both"});
   std::vector<std::uint32_t> rows(kBatch);

@@ -108,7 +108,7 @@ class LosslessUnderEncryption : public ::testing::TestWithParam<Case> {
 TEST_P(LosslessUnderEncryption, WeightsEqualLibtorchAfter800Steps) {
   const FeatureShape shape = this->shape();
   const train::TrainOptions options = this->options();
-  const auto split = data::vertical_split(joined_, kInA);
+  const auto split = made_up::vertical_split(joined_, kInA);
   const auto scheme = testing::make_scheme("paillier");
   testing::TwoParties parties(*scheme, testing::Record::kNo);
   struct Result {

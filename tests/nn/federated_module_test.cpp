@@ -25,9 +25,9 @@ struct NestedImpl : FederatedModule {
 
 class Module : public ::testing::Test {
  protected:
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   testing::TwoParties parties_{scheme_};
-  VerticalData data_{data::make_synthetic({.rows = 20, .columns_a = 4, .columns_b = 3}).joined, 4, 8};
+  VerticalData data_{made_up::make_synthetic({.rows = 20, .columns_a = 4, .columns_b = 3}).joined, 4, 8};
 
   [[nodiscard]] data::Batch batch(Party party, std::size_t rows) const {
     std::vector<std::uint32_t> chosen(rows);

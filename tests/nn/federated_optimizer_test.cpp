@@ -14,9 +14,9 @@ using ::testing::HasSubstr;
 
 class Optimizer : public ::testing::Test {
  protected:
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   testing::TwoParties parties_{scheme_};
-  VerticalData data_{rounded(data::make_synthetic({.rows = 64, .columns_a = 6, .columns_b = 5}).joined, 16), 6, 16};
+  VerticalData data_{rounded(made_up::make_synthetic({.rows = 64, .columns_a = 6, .columns_b = 5}).joined, 16), 6, 16};
 
   [[nodiscard]] data::Batch batch(Party party, std::uint32_t first) const {
     std::vector<std::uint32_t> rows(16);

@@ -84,15 +84,15 @@ class Lossless : public ::testing::TestWithParam<Case> {
   std::vector<std::size_t> hidden_ = is_mlp(GetParam()) ? kHidden : std::vector<std::size_t>{};
 
   [[nodiscard]] data::Table make_table() const {
-    data::SyntheticSpec spec;
+    made_up::SyntheticSpec spec;
     spec.rows = 500;  // not a multiple of the batch: the last one is padded
     spec.columns_a = 14;
     spec.columns_b = 9;
     spec.density = GetParam().input == "dense" ? 1.0 : 0.3;
     spec.binary = GetParam().input == "binary";
-    spec.task = family_ == Family::kLogistic ? data::Task::kBinary : data::Task::kMulticlass;
+    spec.task = family_ == Family::kLogistic ? made_up::Task::kBinary : made_up::Task::kMulticlass;
     spec.classes = 4;
-    return data::make_synthetic(spec).joined;
+    return made_up::make_synthetic(spec).joined;
   }
   [[nodiscard]] data::Batch first_batch(Party party) const {
     return data::make_batch(data_.at(party), first_rows(), kBatch);

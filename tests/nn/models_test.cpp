@@ -54,7 +54,7 @@ TEST(Predictions, AreOnTheScaleOfTheLabels) {
 }
 
 TEST(Mlp, NeedsAHiddenLayer) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const FeatureShape shape{.in_a = 2, .in_b = 2, .batch = 4};
   EXPECT_THROW(MlpImpl(parties.session(Party::kB), shape, {}, 1), InvalidArgument);
@@ -65,18 +65,18 @@ class Regression : public ::testing::TestWithParam<Family> {};
 
 TEST_P(Regression, EqualsLibtorchAfter200Steps) {
   const Family family = GetParam();
-  data::SyntheticSpec spec;
+  made_up::SyntheticSpec spec;
   spec.rows = 400;
   spec.columns_a = 6;
   spec.columns_b = 6;
-  spec.task = family == Family::kLinear ? data::Task::kRegression : data::Task::kCount;
-  const VerticalData data(data::make_synthetic(spec).joined, 6, 50);
+  spec.task = family == Family::kLinear ? made_up::Task::kRegression : made_up::Task::kCount;
+  const VerticalData data(made_up::make_synthetic(spec).joined, 6, 50);
   train::TrainOptions options;
   options.batch = 50;
   options.epochs = 25;
   options.sgd = {.learning_rate = 0.002, .momentum = 0.9};
 
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const auto [a, b] = parties.run([&](Session& s) {
     MatMulOptions wide;

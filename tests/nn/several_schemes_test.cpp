@@ -11,9 +11,9 @@ namespace {
 
 class SeveralSchemes : public ::testing::Test {
  protected:
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   he::LatticeScheme lattice_;
-  VerticalData data_{rounded(data::make_synthetic({.rows = 64, .columns_a = 6, .columns_b = 5}).joined, 16), 6, 16};
+  VerticalData data_{rounded(made_up::make_synthetic({.rows = 64, .columns_a = 6, .columns_b = 5}).joined, 16), 6, 16};
 
   /// The weights after a few epochs, and B's scores.
   std::pair<torch::Tensor, torch::Tensor> train(const MatMulOptions& layer) {

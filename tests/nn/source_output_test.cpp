@@ -14,9 +14,9 @@ namespace {
 
 class Sum : public ::testing::Test {
  protected:
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   testing::TwoParties parties_{scheme_};
-  VerticalData data_{rounded(data::make_synthetic({.rows = 16, .columns_a = 4, .columns_b = 3}).joined, 16), 4, 16};
+  VerticalData data_{rounded(made_up::make_synthetic({.rows = 16, .columns_a = 4, .columns_b = 3}).joined, 16), 4, 16};
 
   [[nodiscard]] data::Batch batch(Party party) const {
     std::vector<std::uint32_t> rows(16);

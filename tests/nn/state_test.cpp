@@ -33,13 +33,13 @@ SgdOptions sgd() {
 
 const CategoricalData& rows() {
   static const CategoricalData data = [] {
-    data::SyntheticCategoriesSpec spec;
+    made_up::SyntheticCategoriesSpec spec;
     spec.rows = 60;  // not a multiple of the batch
     spec.columns_a = 3;
     spec.columns_b = 2;
     spec.fields_a = {{.name = "a1", .categories = 7}};
     spec.fields_b = {{.name = "b1", .categories = 5, .most = 2, .pooling = Pooling::kMean}};
-    CategoricalData made(data::make_synthetic_categories(spec), spec.columns_a, kBatch);
+    CategoricalData made(made_up::make_synthetic_categories(spec), spec.columns_a, kBatch);
     made.categories.dimension = 2;
     return made;
   }();
@@ -186,7 +186,7 @@ class ModelState : public ::testing::Test {
  protected:
   using Run = TrainingRun<Mlp>;
 
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   FeatureShape shape_ = rows().shape;
   std::vector<std::size_t> hidden_{4, 3};
   SgdOptions sgd_ = sgd();

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "blindfl/data/batches.h"
-#include "blindfl/data/synthetic.h"
-#include "blindfl/data/vertical_split.h"
 #include "blindfl/lab/local_model.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/models.h"
+#include "made_up/synthetic.h"
+#include "made_up/vertical_split.h"
 #include "testing/schemes.h"
 #include "testing/two_parties.h"
 
@@ -36,7 +36,7 @@ struct VerticalData {
     shape.in_a = in_a;
     shape.in_b = table.cols() - in_a;
     shape.batch = batch;
-    const auto split = data::vertical_split(table, in_a);
+    const auto split = made_up::vertical_split(table, in_a);
     a = data::make_dataset(split.a, FixedPoint(shape.features_a));
     b = data::make_dataset(split.b, FixedPoint(shape.features_b));
   }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {
@@ -15,7 +15,7 @@ const AlignmentId kSecond = alignment_id("second");
 const AlignmentId kThird = alignment_id("third");
 
 TEST(AlignmentOffer, ReachesTheOtherParty) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const auto [at_a, at_b] = parties.run(
       [](protocol::Session& s) {

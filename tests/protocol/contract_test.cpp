@@ -9,10 +9,10 @@
 #include <optional>
 #include <span>
 
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/share/products.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/views.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/steps.h"
 
 namespace blindfl::protocol {
@@ -56,7 +56,7 @@ class Contract : public ::testing::Test {
     return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, pool);
   }
 
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   SeededRandom random_{1};
   MatMulSpec spec_ = small_spec(8, 6, 32, 64);
   MatMulPair pair_{scheme_, spec_};

@@ -217,7 +217,7 @@ class EncryptedTables {
   }
 
  private:
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   std::unique_ptr<he::Scheme> paillier_ = testing::make_scheme("paillier");
   SeededRandom random_{1};
   EmbedMatMulSpec spec_;

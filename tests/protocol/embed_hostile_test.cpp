@@ -279,7 +279,7 @@ class EmbedDisagreement : public ::testing::Test {
  protected:
   using Change = std::function<void(EmbedMatMulSpec&)>;
 
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   std::unique_ptr<he::Scheme> paillier_ = testing::make_scheme("paillier");
 
   /// What each party says of layers that they cannot have together, when one of them was changed.

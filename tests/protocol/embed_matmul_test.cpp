@@ -283,7 +283,7 @@ TEST(EncryptedEmbed, NeedsPaillierAndADeclaredNumberOfSteps) {
 }
 
 TEST(EncryptedEmbed, WhatEncryptedSumsHaveNoRoomForIsRefusedBeforeAnythingIsSent) {
-  const he::PlainScheme plain;
+  const testing::PlainScheme plain;
   const auto paillier = testing::make_scheme("paillier");
   testing::TwoParties parties({&plain, paillier.get()});
   EmbedMatMulSpec spec = small_embed();

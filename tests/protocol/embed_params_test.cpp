@@ -294,7 +294,7 @@ class NarrowScheme final : public he::Scheme {
     return plain_.plan(spec);
   }
 
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   std::uint64_t most_;
 };
 

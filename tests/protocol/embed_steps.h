@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/share/products.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/views.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/steps.h"
 
 namespace blindfl::protocol {
@@ -228,7 +228,7 @@ class EmbedSteps {
     return kept;
   }
 
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   SeededRandom random_{1};
   EmbedMatMulSpec spec_ = make_spec();
   EmbedPair pair_{scheme_, spec_};

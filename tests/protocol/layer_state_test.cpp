@@ -110,7 +110,7 @@ INSTANTIATE_TEST_SUITE_P(AllSchemes, MatMulState, ::testing::ValuesIn(testing::s
 
 class StateOfTwo : public ::testing::Test {
  protected:
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   MatMulSpec spec_ = small_spec(4, 3, 2, 5);
 
   void expect_refused(const MatMulSpec& other, const Bytes& state, const std::string& words) {
@@ -257,7 +257,7 @@ TEST_F(EncryptedState, IsNotSavedBetweenABackwardPassAndItsStep) {
 }
 
 TEST(EmbedState, IsRefusedWhereATableIsAnother) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   EmbedMatMulSpec spec;
   spec.fields_a = {{CategoryField{.name = "a", .categories = 6}}};
   spec.fields_b = {{CategoryField{.name = "b", .categories = 4}}};

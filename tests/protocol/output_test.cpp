@@ -30,7 +30,7 @@ TEST(OutputShare, AddsUpAtTheLargerScaleWithOneMoreBit) {
 }
 
 TEST(Output, OpensToBRoundedAndToNobodyElse) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   Random random;
   std::vector<double> z;
@@ -51,7 +51,7 @@ TEST(Output, OpensToBRoundedAndToNobodyElse) {
 }
 
 TEST(Output, LargerThanItCanBeIsAProtocolErrorAtB) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   Random random;
   // Two shares that do not belong together: their sum is anything.

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/protocol/align/psi.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol {

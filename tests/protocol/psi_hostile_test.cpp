@@ -28,7 +28,7 @@ constexpr std::size_t kIds = 5;  ///< at each party
 
 /// A whole alignment in which `party`'s bytes are tampered with. Returns how many it sent.
 std::uint64_t run_tampered(AlignmentKind kind, Party party, const Tampering& tampering) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   auto channels = net::make_memory_channels();
   auto& spoilt = party == Party::kA ? channels.first : channels.second;
   const auto tampered = std::make_shared<TamperingTransport>(spoilt->transport(), tampering);
@@ -95,7 +95,7 @@ struct HostilePeer {
 
 /// What `party` says of a peer.
 std::string error_of(Party party, AlignmentKind kind, const HostilePeer& peer) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const Ids ids = make_ids({kIds, 0, 0}).first;
   const auto honest = [&](Session& s) -> std::string {
@@ -142,7 +142,7 @@ void expect_refused(const std::function<void(Points&)>& spoil, const std::string
 
 // The peer announces ids and sends none: whoever computed or waited for one would wait for ever.
 TEST(HostileAlignment, TooManyIdsAreRefusedBeforeAnythingIsSentOrComputed) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const Ids ids = make_ids({kIds, 0, 0}).first;
   AlignmentOptions options = options_of(AlignmentKind::kBoth);

@@ -56,7 +56,7 @@ class Aligned {
   Alignment b;
 
  private:
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   testing::TwoParties parties_{scheme_};
 };
 
@@ -245,7 +245,7 @@ TEST(Alignment, CostsWhatItsHeaderSays) {
 }
 
 TEST(Alignment, RefusesRepeatedIdsBeforeAnythingIsSent) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const Ids ids{"anna", "bert", "anna", "bert", "carl"};
   const std::string message = testing::message_of<DataError>([&] { (void)align(parties.session(Party::kA), ids); });
@@ -260,7 +260,7 @@ TEST(Alignment, RefusesRepeatedIdsBeforeAnythingIsSent) {
 TEST(Alignment, NeedsAnIdAtEachPartyWhereRowsStandIn) {
   for (const AlignmentKind kind : {AlignmentKind::kOnlyB, AlignmentKind::kUnion}) {
     for (const IdSets& sets : {IdSets{3, 0, 0}, IdSets{0, 3, 0}}) {
-      const he::PlainScheme scheme;
+      const testing::PlainScheme scheme;
       testing::TwoParties parties(scheme);
       const auto ids = make_ids(sets);
       const auto says = [&](Session& s) {
@@ -277,7 +277,7 @@ TEST(Alignment, NeedsAnIdAtEachPartyWhereRowsStandIn) {
 }
 
 TEST(Alignment, StopsBeforeAnIdLeavesWhereThePartiesWantDifferentKinds) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const Ids ids{"anna"};
   const auto says = [&](Session& s) {
@@ -292,7 +292,7 @@ TEST(Alignment, StopsBeforeAnIdLeavesWhereThePartiesWantDifferentKinds) {
 }
 
 TEST(Alignment, RefusesMessagesWithoutIdsOrTooLongOnes) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   for (const std::size_t size : {std::size_t{0}, std::size_t{1} << 21}) {
     EXPECT_THROW((void)align(parties.session(Party::kA), Ids{"anna"}, {.ids_per_message = size}), InvalidArgument);
@@ -301,7 +301,7 @@ TEST(Alignment, RefusesMessagesWithoutIdsOrTooLongOnes) {
 
 TEST(Alignment, TellsItsProgressUpToTheEnd) {
   for (const AlignmentKind kind : kAllKinds) {
-    const he::PlainScheme scheme;
+    const testing::PlainScheme scheme;
     testing::TwoParties parties(scheme);
     const auto ids = make_ids({20, 33, 10});
     const auto [at_a, at_b] = parties.run([&](Session& s) {
@@ -322,7 +322,7 @@ TEST(Alignment, TellsItsProgressUpToTheEnd) {
 
 TEST(Alignment, WorksOverALinkThatTakesLittleAtOnceAndWithSeveralThreads) {
   for (const AlignmentKind kind : kAllKinds) {
-    const he::PlainScheme scheme;
+    const testing::PlainScheme scheme;
     const auto channels = net::make_memory_channels(/*capacity=*/100);
     const auto ids = make_ids({40, 70, 25});
     const auto as = [&](Party party, net::Channel& channel, const Ids& own) {
@@ -343,7 +343,7 @@ TEST(Alignment, WorksOverALinkThatTakesLittleAtOnceAndWithSeveralThreads) {
 }
 
 TEST(Alignment, CanBeDoneAgainInTheSameSession) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const auto ids = make_ids({10, 12, 6});
   for (const AlignmentKind kind : kAllKinds) (void)align_both(parties, ids, options_of(kind));

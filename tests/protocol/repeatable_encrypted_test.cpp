@@ -132,7 +132,7 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
     return shares;
   }
 
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   const he::paillier::SecretKey& key_ = he::paillier::testing::small_key(he::paillier::available_kernels().front());
   he::paillier::PaillierUpdateOwner owner_key_{key_};
   std::shared_ptr<const he::paillier::PublicKey> public_key_ = std::make_shared<const he::paillier::PublicKey>(

@@ -92,7 +92,7 @@ TEST(RunLength, OfEmbeddingsLeavesFortyBitsUnderPaillier) {
 }
 
 TEST(RunLength, ThatDiffersBetweenThePartiesIsFoundBeforeAnythingIsOpened) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const MatMulSpec spec = small_spec(3, 2, 1, 8);
   const auto with = [&](std::uint64_t passes) {

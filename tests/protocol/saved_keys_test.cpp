@@ -29,7 +29,7 @@ Saved keys_of(const Session& session) {
 
 class SavedKeys : public ::testing::Test {
  protected:
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   he::LatticeScheme lattice_;
   std::unique_ptr<he::Scheme> paillier_ = testing::make_scheme("paillier");
 

@@ -21,7 +21,7 @@ namespace blindfl::protocol {
 namespace {
 
 TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   for (const Party party : {Party::kA, Party::kB}) {
     const auto& sent = parties.recording(party).sent();
@@ -33,7 +33,7 @@ TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
 }
 
 TEST(Session, RefusesWhatIsNotAPublicKey) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
   const net::Message settings{steps::kHello, 0, 53};
   const net::Message key{steps::kPublicKey, 0, scheme.public_key_bytes()};
@@ -64,7 +64,7 @@ std::pair<std::string, std::string> messages_of_both(const std::function<void(Pa
 }
 
 TEST(Session, RefusesAPeerWithTheSameRoleAtBothSides) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   for (const Party party : {Party::kA, Party::kB}) {
     const auto [first, second] = messages_of_both(
         [&](Party role, net::Channel& channel) { const Session session(role, channel, scheme); }, party, party);
@@ -75,7 +75,7 @@ TEST(Session, RefusesAPeerWithTheSameRoleAtBothSides) {
 }
 
 TEST(Session, NamesTheSchemesThatDifferAtBothSides) {
-  const he::PlainScheme plain;
+  const testing::PlainScheme plain;
   const he::LatticeScheme lattice;
   const auto [a, b] = messages_of_both(
       [&](Party party, net::Channel& channel) {
@@ -88,7 +88,7 @@ TEST(Session, NamesTheSchemesThatDifferAtBothSides) {
 }
 
 TEST(Session, RefusesItsOwnHelloSentBack) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
   const net::Message hello{steps::kHello, 0, 53};
   std::thread mirror([&, &peer = *theirs] {
@@ -102,7 +102,7 @@ TEST(Session, RefusesItsOwnHelloSentBack) {
 }
 
 TEST(Session, RefusesAnotherVersionAndNamesBoth) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties honest(scheme);
   Bytes bytes = honest.recording(Party::kB).messages().front().payload;
   const auto [mine, theirs] = net::make_memory_channels();
@@ -113,7 +113,7 @@ TEST(Session, RefusesAnotherVersionAndNamesBoth) {
 }
 
 TEST(Session, HasAnIdThatBothKnowAndNoOtherSessionHas) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties first(scheme);
   testing::TwoParties second(scheme);
   EXPECT_EQ(first.session(Party::kA).id().size(), 32U);
@@ -139,7 +139,7 @@ TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
 }
 
 TEST(Session, ComparesSettingsBeforeTheyMatterAndNamesWhatDiffersAtBothSides) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto agree_on = [](Session& s, int servings_at_b) {
     s.agree("the weather", Settings().add("sky", "clear"));
     s.agree("the menu", Settings().add("soup", true).add("servings", s.party() == Party::kA ? 2 : servings_at_b));
@@ -160,7 +160,7 @@ TEST(Session, ComparesSettingsBeforeTheyMatterAndNamesWhatDiffersAtBothSides) {
 }
 
 TEST(Session, ThatEndsByAnExceptionDoesNotLetThePeerWait) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto channels = net::make_memory_channels();
   std::thread party_a([&] {
     try {
@@ -175,7 +175,7 @@ TEST(Session, ThatEndsByAnExceptionDoesNotLetThePeerWait) {
 }
 
 TEST(Session, DrawsDifferentInitialWeightsAtTheTwoPartiesEvenFromOneSeed) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   const auto first_draw = [](Session& s) { return s.weight_random(0).next_u64(); };
   const auto channels = net::make_memory_channels();
   const auto as = [&](Party party, net::Channel& channel) {
@@ -190,7 +190,7 @@ TEST(Session, DrawsDifferentInitialWeightsAtTheTwoPartiesEvenFromOneSeed) {
 }
 
 TEST(Session, DrawsOtherInitialWeightsInEachSessionLayerAndPartyWhereThereIsNoSeed) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   std::set<std::uint64_t> draws;
   for (int i = 0; i < 2; ++i) {
     const auto channels = net::make_memory_channels();
@@ -210,7 +210,7 @@ TEST(Session, DrawsOtherInitialWeightsInEachSessionLayerAndPartyWhereThereIsNoSe
 }
 
 TEST(Session, NumbersLayersAlikeAtBothParties) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   for (std::uint32_t i = 0; i < 3; ++i) {
     EXPECT_EQ(parties.session(Party::kA).new_layer(), i);
@@ -219,7 +219,7 @@ TEST(Session, NumbersLayersAlikeAtBothParties) {
 }
 
 TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   // Making the sessions already exchanges keys both ways at once; it would hang if they took turns.
   testing::TwoParties parties(scheme, net::make_memory_channels(/*capacity=*/16));
   const net::Message message{steps::kForwardOperand, 0, 1000};

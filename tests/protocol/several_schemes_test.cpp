@@ -23,7 +23,7 @@ using Schemes = std::vector<const he::Scheme*>;
 
 class SeveralSchemes : public ::testing::Test {
  protected:
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   he::LatticeScheme lattice_;
   Schemes both_{&plain_, &lattice_};
 
@@ -76,7 +76,7 @@ TEST_F(SeveralSchemes, OneUnknownByNameIsRefusedNamingThoseThereAre) {
 }
 
 TEST_F(SeveralSchemes, NoneOrTwoOfOneNameAreRefused) {
-  const he::PlainScheme plain_again;
+  const testing::PlainScheme plain_again;
   for (const Schemes& bad : {Schemes{}, Schemes{nullptr}, Schemes{&plain_, &lattice_, &plain_again}}) {
     const auto [mine, theirs] = net::make_memory_channels();
     EXPECT_THROW(Session(Party::kA, *mine, bad), InvalidArgument);

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "testing/insecure_paillier.h"
+#include "testing/plain/plain_scheme.h"
 
 namespace blindfl::testing {
 
@@ -30,7 +30,7 @@ inline std::vector<std::string> scheme_and_kernel_names() {
 }
 
 inline std::unique_ptr<he::Scheme> make_scheme(const std::string& name) {
-  if (name == "plain") return std::make_unique<he::PlainScheme>();
+  if (name == "plain") return std::make_unique<testing::PlainScheme>();
   if (name == "lattice") return std::make_unique<he::LatticeScheme>();
   const std::string prefix = "lattice_";
   if (name.starts_with(prefix)) {

@@ -212,7 +212,7 @@ Source avazu() {
   spec.others = data::ColumnKind::kCategory;
   const data::Frame all =
       testing::with_labels(data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec), "click", "1");
-  const data::RowSplit split = data::hashed_test_rows(all.rows);
+  const made_up::RowSplit split = made_up::hashed_test_rows(all.rows);
   Source source;
   source.train = all.select_rows(split.train);
   source.test = all.select_rows(split.test);

@@ -25,8 +25,8 @@ constexpr std::size_t kColumns = 10;
 
 /// Trains a logistic regression over the given link and returns B's scores of the training rows.
 torch::Tensor train_over(testing::Channels channels, const testing::ScratchFolder& folder, const std::string& name) {
-  const auto rows = data::make_synthetic({.rows = 1280, .columns_a = kColumns, .columns_b = kColumns, .seed = 5});
-  const auto split = data::vertical_split(rows.joined, kColumns);
+  const auto rows = made_up::make_synthetic({.rows = 1280, .columns_a = kColumns, .columns_b = kColumns, .seed = 5});
+  const auto split = made_up::vertical_split(rows.joined, kColumns);
   channels.first->write_ledger(std::make_unique<net::Ledger>(folder / (name + "_a"), net::LedgerHead{"A", name}));
   channels.second->write_ledger(std::make_unique<net::Ledger>(folder / (name + "_b"), net::LedgerHead{"B", name}));
   net::Channel* const ends[] = {channels.first.get(), channels.second.get()};

@@ -53,7 +53,7 @@ PartyResult run_model(Model& model, Session& session, const Experiment& e, const
   result.start = nn::pieces_of(model->source);
   for (const auto& p : model->parameters()) result.top.push_back(p.detach().clone());
   const auto rows_of = [&](const data::Table& table) {
-    const auto split = data::vertical_split(table, e.in_a);
+    const auto split = made_up::vertical_split(table, e.in_a);
     const bool at_a = session.party() == Party::kA;
     return data::make_dataset(at_a ? split.a : split.b, FixedPoint(at_a ? shape.features_a : shape.features_b));
   };
@@ -107,7 +107,7 @@ Scores run(const Experiment& e, const he::Scheme& scheme) {
       encrypted ? nn::Pieces{ShareMatrix(start_a.rows(), start_a.cols(), start_a.scale()), b.start.weight_b} : b.start);
   const auto in_a = static_cast<std::int64_t>(e.in_a);
   return {b.scores, run_local(e, e.train, e.test, start, b.top),
-          run_local(e, data::vertical_split(e.train, e.in_a).b, data::vertical_split(e.test, e.in_a).b,
+          run_local(e, made_up::vertical_split(e.train, e.in_a).b, made_up::vertical_split(e.test, e.in_a).b,
                     start.slice(0, in_a), b.top)};
 }
 
@@ -161,7 +161,7 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
 void expect_accuracy_of_joined(const char* name, const std::string& file, Experiment e, double tolerance = 0.001,
                                const he::Scheme& scheme = he::LatticeScheme(), std::size_t every = 1) {
   const data::Table all = data::read_libsvm(testing::real_data(file)).with_class_labels();
-  const auto rows = data::hashed_test_rows(all.rows());
+  const auto rows = made_up::hashed_test_rows(all.rows());
   const auto some = [&](const std::vector<std::uint32_t>& all_rows) {
     std::vector<std::uint32_t> kept;
     for (std::size_t i = 0; i < all_rows.size(); i += every) kept.push_back(all_rows[i]);
@@ -210,7 +210,7 @@ TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {
   e.outputs = 20;
   e.features = {.scale = 0, .largest = 1024, .clip = true};
   e.options = {.epochs = 3, .batch = 128, .sgd = {.learning_rate = 0.01, .momentum = 0.9}};
-  expect_accuracy_of_joined("news20 MLR, accuracy", "news20.xz", e, 0.001, he::PlainScheme());
+  expect_accuracy_of_joined("news20 MLR, accuracy", "news20.xz", e, 0.001, testing::PlainScheme());
   // A lattice operand of 31000 rows takes most of a second per step: every twelfth row will do.
   e.options.epochs = 1;
   expect_accuracy_of_joined("news20 MLR, every 12th row, 1 epoch, accuracy", "news20.xz", e, 0.001, he::LatticeScheme(),

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
@@ -66,7 +66,7 @@ TEST(GoingBack, BehindSeveralCheckpointsNeedsSomebodyWhoSaysSo) {
 }
 
 TEST(StopVotes, ReachTheOtherParty) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const auto [at_a, at_b] =
       parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {.stop = true}); },
@@ -79,7 +79,7 @@ TEST(StopVotes, ReachTheOtherParty) {
 }
 
 TEST(StopVotes, OfAnotherStepAreRefused) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   EXPECT_THROW((void)parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {}); },
                                  [](protocol::Session& s) { return exchange_votes(s, 16, {}); }),
@@ -87,7 +87,7 @@ TEST(StopVotes, OfAnotherStepAreRefused) {
 }
 
 TEST(StopVotes, ThatNobodyUnderstandsAreRefused) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   EXPECT_THROW(
       (void)parties.run([](protocol::Session& s) { return exchange_votes(s, 8, {}); },
@@ -99,7 +99,7 @@ TEST(StopVotes, ThatNobodyUnderstandsAreRefused) {
 }
 
 TEST(Offers, ReachTheOtherParty) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   const RunOffer of_a{"0123456789abcdef", {40, 20}};
   const auto [at_a, at_b] = parties.run([&](protocol::Session& s) { return exchange_offers(s, of_a); },
@@ -126,7 +126,7 @@ TEST(Offers, AreTheBytesThatTheWireFormatSays) {
 TEST(Offers, ThatAreNoneAreRefused) {
   // Version, the name and what is behind it, the number of steps, a step beyond, what is behind all.
   for (const std::size_t place : {0U, 4U, 8U, 9U, 71U, 72U, 79U, 80U, 591U, 592U, 639U}) {
-    const he::PlainScheme scheme;
+    const testing::PlainScheme scheme;
     testing::TwoParties parties(scheme);
     const auto spoilt = [&](protocol::Session& s) {
       Bytes bytes(640);

@@ -19,8 +19,8 @@ torch::Tensor logistic_loss(const torch::Tensor& scores, const torch::Tensor& la
 }
 
 TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
-  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
-  const he::PlainScheme scheme;
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   TrainOptions options;
   options.epochs = 2;
@@ -48,8 +48,8 @@ TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
 }
 
 TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
-  const nn::VerticalData data(data::make_synthetic({.rows = 50, .columns_a = 3, .columns_b = 3}).joined, 3, 16);
-  const he::PlainScheme scheme;
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 50, .columns_a = 3, .columns_b = 3}).joined, 3, 16);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   struct Result {
     nn::Pieces pieces;
@@ -68,8 +68,8 @@ TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
 
 TEST(Trainer, FollowsTheScheduleAsThePlainModelBesideItDoes) {
   const nn::VerticalData data(
-      nn::rounded(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 16), 3, 32);
-  const he::PlainScheme scheme;
+      nn::rounded(made_up::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 16), 3, 32);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   TrainOptions options;
   options.epochs = 6;  // of 3 steps
@@ -108,8 +108,8 @@ TEST(Trainer, FollowsTheScheduleAsThePlainModelBesideItDoes) {
 }
 
 TEST(Trainer, RefusesFewerDeclaredStepsThanTrainingTakes) {
-  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
-  const he::PlainScheme scheme;
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   TrainOptions options;
   options.epochs = 2;
@@ -129,8 +129,8 @@ TEST(Trainer, RefusesFewerDeclaredStepsThanTrainingTakes) {
 }
 
 TEST(Trainer, RefusesPartiesWithDifferentPlans) {
-  const nn::VerticalData data(data::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
-  const he::PlainScheme scheme;
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   EXPECT_THROW(parties.run([&](Session& s) {
     nn::GeneralizedLinear model(s, data.shape);
@@ -145,8 +145,8 @@ TEST(Trainer, RefusesPartiesWithDifferentPlans) {
 
 TEST(Trainer, ALargeBatchsShortLastOneTrainsToo) {
   // One row is left over: its derivative must not be taken for that of a whole batch.
-  const nn::VerticalData data(data::make_synthetic({.rows = 1025, .columns_a = 3, .columns_b = 3}).joined, 3, 1024);
-  const he::PlainScheme scheme;
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 1025, .columns_a = 3, .columns_b = 3}).joined, 3, 1024);
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   EXPECT_NO_THROW(parties.run([&](Session& s) {
     nn::GeneralizedLinear model(s, data.shape);
@@ -159,7 +159,7 @@ TEST(Trainer, ALargeBatchsShortLastOneTrainsToo) {
 }
 
 TEST(Trainer, RefusesToTrainOrScoreWithoutRows) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
   nn::MatMul source(parties.session(Party::kB), nn::FeatureShape{.in_a = 1, .in_b = 1, .batch = 4}, std::size_t{1});
   EXPECT_THROW(fit(*source, {}, {}, {}, {}), InvalidArgument);

@@ -190,10 +190,10 @@ class ResumedTraining : public ::testing::Test {
   }
 
   testing::ScratchFolder scratch_;
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   std::unique_ptr<he::Scheme> paillier_ = testing::make_scheme("paillier");
-  nn::VerticalData data_{data::make_synthetic({.rows = 60, .columns_a = 3, .columns_b = 2}).joined, 3, kBatch};
-  nn::VerticalData others_{data::make_synthetic({.rows = 40, .columns_a = 3, .columns_b = 2, .seed = 2}).joined, 3,
+  nn::VerticalData data_{made_up::make_synthetic({.rows = 60, .columns_a = 3, .columns_b = 2}).joined, 3, kBatch};
+  nn::VerticalData others_{made_up::make_synthetic({.rows = 40, .columns_a = 3, .columns_b = 2, .seed = 2}).joined, 3,
                            kBatch};
 };
 

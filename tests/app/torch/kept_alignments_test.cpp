@@ -9,10 +9,10 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/psi_fixture.h"
 #include "protocol/repeatable_fixture.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
@@ -75,7 +75,7 @@ class ScoredAgain : public ::testing::Test {
     EXPECT_EQ(x.second.real, y.second.real);
   }
 
-  he::PlainScheme scheme_;
+  testing::PlainScheme scheme_;
   std::pair<protocol::Ids, protocol::Ids> ids_ = protocol::make_ids({40, 36, 30});
   ScoringParty a_{Party::kA, ids_.first};
   ScoringParty b_{Party::kB, ids_.second};

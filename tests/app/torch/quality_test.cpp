@@ -11,11 +11,11 @@
 #include "blindfl/app/torch/row_split.h"
 #include "blindfl/app/torch/training_report.h"
 #include "blindfl/data/dataset.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/lab/local_model.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/run/metrics.h"
 #include "testing/job_text.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/real_data.h"
 #include "testing/two_parties.h"
 
@@ -102,7 +102,7 @@ torch::Tensor federated_scores(const job::Shared& job, const Tables& tables) {
   const PartyShape a{.numeric = tables.of_a};
   const PartyShape b{.numeric = tables.training.cols() - tables.of_a};
   const JobLayers layers = job_layers(shared, a, b, rows);
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   blindfl::testing::TwoParties parties(scheme, blindfl::testing::Record::kNo);
   const auto [at_a, at_b] = parties.run([&](protocol::Session& session) {
     JobModel model = make_model(session, shared.model, layers);

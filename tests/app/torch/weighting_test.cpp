@@ -11,7 +11,7 @@
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/measures.h"
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
@@ -118,7 +118,7 @@ PreparedRows rows_of(const std::vector<std::string>& ids) {
 
 /// What both say, or the error that both have.
 std::string align_as_they_are(const std::vector<std::string>& of_a, const std::vector<std::string>& of_b) {
-  const he::PlainScheme scheme;
+  const testing::PlainScheme scheme;
   blindfl::testing::TwoParties parties(scheme);
   job::Job job;
   job.shared.alignment.mode = job::AlignmentMode::kAligned;
@@ -152,7 +152,7 @@ TEST(AlignedIds, AreComparedWhereBothHaveThem) {
 
 TEST(AlignedIds, HaveAnotherDigestInEachSession) {
   const auto digest = [] {
-    const he::PlainScheme scheme;
+    const testing::PlainScheme scheme;
     blindfl::testing::TwoParties parties(scheme);
     const job::Job job;
     (void)parties.run([&](protocol::Session& session) {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/share/products.h"
 #include "he/paillier/tensor_lab.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/thrown.h"
 
 namespace blindfl::he::paillier {
@@ -108,7 +108,7 @@ TEST_F(PaillierUpdatesTest, WhatIsSavedIsLoadedAgain) {
 }
 
 TEST(Updates, AreRefusedWhereASchemeHasNone) {
-  const PlainScheme plain;
+  const testing::PlainScheme plain;
   EXPECT_EQ(plain.updates(), nullptr);
   EXPECT_EQ(
       blindfl::testing::message_of<ConfigError>([&] { (void)updates_of<ConfigError>(plain, "wide", "A's rows"); }),

@@ -1,4 +1,4 @@
-#include "blindfl/data/synthetic_categories.h"
+#include "made_up/synthetic_categories.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "ranking.h"
+#include "testing/ranking.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 namespace {
 
 using testing::auc;
@@ -263,4 +263,4 @@ TEST(SyntheticCategories, RefuseSpecsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

@@ -6,7 +6,7 @@
 
 #include "blindfl/data/table.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 /// What a label is, and so by which law it follows from a row's score.
 enum class Task {
@@ -41,7 +41,7 @@ struct SyntheticSpec {
 /// Made-up data and the model behind it.
 struct SyntheticData {
   /// Columns of A, then of B, and labels.
-  Table joined;
+  data::Table joined;
   /// The weights that made the scores, column by column: `truth[column * outputs + output]`, with as many outputs as
   /// classes for `Task::kMulticlass` and one otherwise. There is no intercept.
   std::vector<double> truth;
@@ -53,4 +53,4 @@ struct SyntheticData {
 /// than two classes, or a noise that is negative or not finite.
 [[nodiscard]] SyntheticData make_synthetic(const SyntheticSpec& spec);
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

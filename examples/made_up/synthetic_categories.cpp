@@ -1,4 +1,4 @@
-#include "blindfl/data/synthetic_categories.h"
+#include "made_up/synthetic_categories.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 namespace {
 
@@ -158,12 +158,12 @@ IntMatrix draw_categories(const CategoryField& field, const SyntheticCategoriesS
   return encode_categories(field, row_starts, all);
 }
 
-Table draw_numeric(const SyntheticCategoriesSpec& spec) {
+data::Table draw_numeric(const SyntheticCategoriesSpec& spec) {
   SeededRandom random(spec.seed, kNumericPurpose);
   const std::size_t cols = spec.columns_a + spec.columns_b;
   std::vector<double> values(spec.rows * cols);
   for (double& v : values) v = random.normal();
-  return Table::dense(spec.rows, cols, std::move(values));
+  return data::Table::dense(spec.rows, cols, std::move(values));
 }
 
 /// Adds `factor` times row `row` of a matrix of hidden numbers to `h`.
@@ -240,4 +240,4 @@ SyntheticCategories make_synthetic_categories(const SyntheticCategoriesSpec& spe
   return data;
 }
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-namespace blindfl::data::testing {
+namespace blindfl::testing {
 
 inline double mean(const std::vector<double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
@@ -38,4 +38,4 @@ inline double auc(const std::vector<double>& score, const std::vector<double>& l
   return won / (positives * negatives);
 }
 
-}  // namespace blindfl::data::testing
+}  // namespace blindfl::testing

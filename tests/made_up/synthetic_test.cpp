@@ -1,4 +1,4 @@
-#include "blindfl/data/synthetic.h"
+#include "made_up/synthetic.h"
 
 #include <gtest/gtest.h>
 
@@ -11,10 +11,12 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "ranking.h"
+#include "testing/ranking.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 namespace {
+
+using data::Table;
 
 using testing::auc;
 using testing::deviation;
@@ -202,4 +204,4 @@ TEST(Synthetic, RefusesSpecsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

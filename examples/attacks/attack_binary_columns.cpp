@@ -1,10 +1,10 @@
-#include "blindfl/lab/attack_binary_columns.h"
+#include "attacks/attack_binary_columns.h"
 
 #include <cmath>
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::lab {
+namespace blindfl::attacks {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::size_t columns_within_reach(const Tensor& z, const Tensor& features_b, int 
   return within;
 }
 
-}  // namespace blindfl::lab
+}  // namespace blindfl::attacks

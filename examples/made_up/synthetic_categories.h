@@ -8,7 +8,7 @@
 #include "blindfl/tensor/category_field.h"
 #include "blindfl/tensor/int_matrix.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 /// Which data with categorical fields to make up. The same spec makes the same data; with more rows, the same rows and
 /// then others.
@@ -47,7 +47,7 @@ struct SyntheticFields {
 ///   label  = 1 with probability 1 / (1 + e^-score), else 0
 struct SyntheticCategories {
   /// Numeric columns of A, then of B, and labels.
-  Table joined;
+  data::Table joined;
   SyntheticFields a;
   SyntheticFields b;
   /// (columns_a + columns_b) x dimension, row by row.
@@ -65,4 +65,4 @@ struct SyntheticCategories {
 /// `spec` makes no sense.
 [[nodiscard]] SyntheticCategories make_synthetic_categories(const SyntheticCategoriesSpec& spec);
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

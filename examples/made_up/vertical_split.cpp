@@ -1,10 +1,10 @@
-#include "blindfl/data/vertical_split.h"
+#include "made_up/vertical_split.h"
 
 #include <limits>
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 namespace {
 
@@ -14,7 +14,7 @@ constexpr std::uint32_t kTestBelow = 858993459U;
 
 }  // namespace
 
-VerticalSplit vertical_split(const Table& table, std::size_t columns_of_a) {
+VerticalSplit vertical_split(const data::Table& table, std::size_t columns_of_a) {
   require<InvalidArgument>(columns_of_a <= table.cols(), "vertical_split: A cannot have ", columns_of_a, " of ",
                            table.cols(), " columns");
   return {.a = table.select_columns(0, columns_of_a).with_labels({}),
@@ -33,4 +33,4 @@ RowSplit hashed_test_rows(std::size_t rows) {
   return split;
 }
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

@@ -5,15 +5,15 @@
 
 #include <iostream>
 
+#include "attacks/attack_binary_columns.h"
+#include "attacks/attack_data.h"
+#include "attacks/attack_differences.h"
+#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/lab/attack_binary_columns.h"
-#include "blindfl/lab/attack_data.h"
-#include "blindfl/lab/attack_differences.h"
-#include "blindfl/lab/recorded_view.h"
 #include "testing/real_data.h"
 
-namespace blindfl::lab::attacks_test {
+namespace blindfl::attacks {
 namespace {
 
 using torch::Tensor;
@@ -137,4 +137,4 @@ TEST(BinaryColumns, OfRealOneHotGroupsLieInBsSpanAndManyAreFound) {
 }
 
 }  // namespace
-}  // namespace blindfl::lab::attacks_test
+}  // namespace blindfl::attacks

@@ -1,4 +1,4 @@
-#include "blindfl/lab/attack_data.h"
+#include "attacks/attack_data.h"
 
 #include <numeric>
 
@@ -6,7 +6,7 @@
 #include "blindfl/data/libsvm.h"
 #include "blindfl/lab/local_model.h"
 
-namespace blindfl::lab {
+namespace blindfl::attacks {
 
 using torch::Tensor;
 using torch::indexing::Slice;
@@ -34,7 +34,7 @@ TwoTables real_columns(const std::filesystem::path& path, std::size_t rows, std:
                      " were asked for");
   std::vector<std::uint32_t> first(rows);
   std::iota(first.begin(), first.end(), 0U);
-  const Tensor all = features_tensor(table.select_rows(first)).to_dense().to(torch::kFloat64);
+  const Tensor all = lab::features_tensor(table.select_rows(first)).to_dense().to(torch::kFloat64);
   const auto middle = static_cast<std::int64_t>(columns_a);
   const Tensor a = all.index({Slice(), Slice(0, middle)});
   const Tensor often = a.mean(0);
@@ -46,4 +46,4 @@ TwoTables rows_between(const TwoTables& tables, std::int64_t begin, std::int64_t
   return {part(tables.a), part(tables.b), part(tables.labels)};
 }
 
-}  // namespace blindfl::lab
+}  // namespace blindfl::attacks

@@ -1,4 +1,4 @@
-#include "blindfl/lab/recorded_view.h"
+#include "attacks/recorded_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/train/trainer.h"
 
-namespace blindfl::lab {
+namespace blindfl::attacks {
 
 namespace {
 
@@ -113,4 +113,4 @@ std::vector<Opening> record_validations(const he::Scheme& scheme, const TwoTable
   return seen.second;
 }
 
-}  // namespace blindfl::lab
+}  // namespace blindfl::attacks

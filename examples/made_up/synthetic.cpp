@@ -1,4 +1,4 @@
-#include "blindfl/data/synthetic.h"
+#include "made_up/synthetic.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 namespace {
 
@@ -91,19 +91,19 @@ std::vector<double> draw_truth(const SyntheticSpec& spec) {
   return truth;
 }
 
-Table draw_dense(const SyntheticSpec& spec) {
+data::Table draw_dense(const SyntheticSpec& spec) {
   SeededRandom random(spec.seed, kFeaturePurpose);
   const std::size_t cols = spec.columns_a + spec.columns_b;
   std::vector<double> values(spec.rows * cols);
   for (double& v : values) v = random.normal();
-  return Table::dense(spec.rows, cols, std::move(values));
+  return data::Table::dense(spec.rows, cols, std::move(values));
 }
 
-Table draw_sparse(const SyntheticSpec& spec) {
+data::Table draw_sparse(const SyntheticSpec& spec) {
   SeededRandom random(spec.seed, kFeaturePurpose);
   const std::size_t cols = spec.columns_a + spec.columns_b;
   std::vector<std::size_t> row_starts{0};
-  std::vector<Table::Column> columns;
+  std::vector<data::Table::Column> columns;
   std::vector<double> values;
   // The gap to the next entry is geometric: drawing gaps costs time for the entries, not for all the places between.
   // It stays a double until it is known to be in the row, because it may be larger than any integer.
@@ -111,12 +111,12 @@ Table draw_sparse(const SyntheticSpec& spec) {
   const auto draw_gap = [&] { return std::floor(std::log1p(-random.uniform()) / log_absent); };
   for (std::size_t r = 0; r < spec.rows; ++r) {
     for (double c = draw_gap(); c < static_cast<double>(cols); c += 1 + draw_gap()) {
-      columns.push_back(static_cast<Table::Column>(c));
+      columns.push_back(static_cast<data::Table::Column>(c));
       values.push_back(spec.binary ? 1.0 : random.normal());
     }
     row_starts.push_back(columns.size());
   }
-  return Table::csr(spec.rows, cols, std::move(row_starts), std::move(columns), std::move(values));
+  return data::Table::csr(spec.rows, cols, std::move(row_starts), std::move(columns), std::move(values));
 }
 
 double draw_exponential(SeededRandom& random) {
@@ -159,7 +159,8 @@ double draw_label(Task task, std::span<const double> scores, SeededRandom& rando
   fail<InvalidArgument>("synthetic data: no such task");
 }
 
-std::vector<double> draw_labels(const SyntheticSpec& spec, const Table& features, const std::vector<double>& truth) {
+std::vector<double> draw_labels(const SyntheticSpec& spec, const data::Table& features,
+                                const std::vector<double>& truth) {
   SeededRandom random(spec.seed, kLabelPurpose);
   const std::size_t width = outputs(spec);
   std::vector<double> labels;
@@ -180,9 +181,9 @@ std::vector<double> draw_labels(const SyntheticSpec& spec, const Table& features
 SyntheticData make_synthetic(const SyntheticSpec& spec) {
   check(spec);
   std::vector<double> truth = draw_truth(spec);
-  const Table features = spec.density < 1 ? draw_sparse(spec) : draw_dense(spec);
+  const data::Table features = spec.density < 1 ? draw_sparse(spec) : draw_dense(spec);
   std::vector<double> labels = draw_labels(spec, features, truth);
   return {.joined = features.with_labels(std::move(labels)), .truth = std::move(truth)};
 }
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

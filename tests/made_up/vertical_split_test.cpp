@@ -1,4 +1,4 @@
-#include "blindfl/data/vertical_split.h"
+#include "made_up/vertical_split.h"
 
 #include <gtest/gtest.h>
 
@@ -8,8 +8,10 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 namespace {
+
+using data::Table;
 
 Table table() {
   return Table::csr(2, 4, {0, 2, 4}, {0, 2, 1, 3}, {1, 2, 3, 4}, {5, 6});
@@ -73,4 +75,4 @@ TEST(HashedTestRows, RefuseMoreRowsThanCanBeNumbered) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up

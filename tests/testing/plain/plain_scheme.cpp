@@ -1,4 +1,4 @@
-#include "blindfl/he/plain/plain_scheme.h"
+#include "testing/plain/plain_scheme.h"
 
 #include <sstream>
 
@@ -9,9 +9,16 @@
 //   public key: magic (8 bytes), key id (16)
 //   operand, reply: key id (16), then the values row by row (16 each)
 
-namespace blindfl::he {
+namespace blindfl::testing {
 
 namespace {
+
+using he::KeyOwner;
+using he::Multiplier;
+using he::Operand;
+using he::Plan;
+using he::ProductSpec;
+using he::ProductTimes;
 
 constexpr std::uint64_t kKeyMagic = 0x59454B4E49414C50;  // "PLAINKEY"
 constexpr std::uint64_t kIdBytes = 16;
@@ -136,4 +143,4 @@ std::shared_ptr<const Plan> PlainScheme::do_plan(const ProductSpec& spec) const 
   return std::make_shared<PlainPlan>(spec);
 }
 
-}  // namespace blindfl::he
+}  // namespace blindfl::testing

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <vector>
 
+#include "attacks/attack_differences.h"
 #include "blindfl/he/scheme.h"
-#include "blindfl/lab/attack_differences.h"
 
 // What B really sees of the protocol, written down for attacks: both parties run in this process, and only B's side of
 // it is kept.
 
-namespace blindfl::lab {
+namespace blindfl::attacks {
 
 /// Rows of both parties in the clear, rows x features each.
 struct TwoTables {
@@ -38,4 +38,4 @@ struct ViewOptions {
 [[nodiscard]] std::vector<Opening> record_validations(const he::Scheme& scheme, const TwoTables& training,
                                                       const TwoTables& validation, const ViewOptions& options);
 
-}  // namespace blindfl::lab
+}  // namespace blindfl::attacks

@@ -6,17 +6,17 @@
 
 #include "blindfl/data/table.h"
 
-namespace blindfl::data {
+namespace blindfl::made_up {
 
 /// One table cut between its columns: the same rows at both parties, the labels at B alone.
 struct VerticalSplit {
-  Table a;
-  Table b;
+  data::Table a;
+  data::Table b;
 };
 
 /// The first `columns_of_a` columns, without labels, for A; the others, with the labels, for B. Either may be none.
 /// Throws InvalidArgument if A would get more columns than there are.
-[[nodiscard]] VerticalSplit vertical_split(const Table& table, std::size_t columns_of_a);
+[[nodiscard]] VerticalSplit vertical_split(const data::Table& table, std::size_t columns_of_a);
 
 /// Rows to train with and rows to test with, both ascending.
 struct RowSplit {
@@ -31,4 +31,4 @@ struct RowSplit {
 /// Throws InvalidArgument if there are 2^32 rows or more.
 [[nodiscard]] RowSplit hashed_test_rows(std::size_t rows);
 
-}  // namespace blindfl::data
+}  // namespace blindfl::made_up
