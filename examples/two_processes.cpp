@@ -84,8 +84,8 @@ Outcome run_party(Party party, Channel& channel, const Columns& columns, const O
   // Seeds are for runs that must be repeated, like these: real parties leave them out.
   const blindfl::SessionOptions choices{.threads = number(options, "--threads", 1),
                                         .weight_seed = party == Party::kA ? 11 : 12};
-  const blindfl::LatticeScheme scheme;
-  blindfl::Session session(party, channel, scheme, choices);
+  const auto scheme = blindfl::make_scheme("lattice");
+  blindfl::Session session(party, channel, *scheme, choices);
 
   const blindfl::FeatureShape shape{.in_a = kColumnsOfA, .in_b = kColumnsOfB, .batch = kBatch};
   const blindfl::FixedPoint encoding(party == Party::kA ? shape.features_a : shape.features_b);

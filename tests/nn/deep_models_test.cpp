@@ -1,6 +1,7 @@
 // Wide & Deep and DLRM: two source layers combined, equal to the plain models on the joined data.
 
 #include "blindfl/nn/deep_models.h"
+#include "blindfl/protocol/layers/matmul.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 #include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/layers/weight.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,5 @@
 #include "blindfl/protocol/align/psi.h"
+#include "blindfl/protocol/align/psi_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -3,16 +3,21 @@
 #include <chrono>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "blindfl/net/channel.h"
-#include "blindfl/run/event_file.h"
-#include "blindfl/run/metrics_log.h"
+#include "blindfl/run/measure.h"
 #include "blindfl/run/run_folder.h"
 #include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
+
+namespace blindfl::run {
+class EventFile;
+class MetricsLog;
+}  // namespace blindfl::run
 
 namespace blindfl::train {
 
@@ -30,6 +35,9 @@ class RunLog {
   /// `folder`, `channel` and `out` must outlive this.
   RunLog(const run::RunFolder& folder, Party party, const net::Channel& channel, std::ostream& out,
          const Options& options);
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+  ~RunLog();
 
   /// After each step.
   void step(const StepReport& report);
@@ -53,8 +61,8 @@ class RunLog {
   const net::Channel& channel_;
   std::ostream& out_;
   Options options_;
-  run::MetricsLog metrics_;
-  run::EventFile events_;
+  std::unique_ptr<run::MetricsLog> metrics_;
+  std::unique_ptr<run::EventFile> events_;
   Progress progress_;
   Clock::time_point start_ = Clock::now();
   // Since the last line.
