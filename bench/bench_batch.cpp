@@ -26,6 +26,7 @@
 #include "embed_report.h"
 #include "layer_report.h"
 #include "made_up/synthetic.h"
+#include "made_up/tables.h"
 #include "made_up/vertical_split.h"
 #include "measured_scheme.h"
 #include "testing/plain/plain_scheme.h"
@@ -120,7 +121,7 @@ Measured measure_federated(std::string_view scheme_name, const Shape& s, const b
 double measure_plain(const Shape& s, const blindfl::data::Table& joined) {
   const auto hidden = s.out == 1 ? std::vector<std::size_t>{} : std::vector<std::size_t>{s.out};
   blindfl::lab::LocalModel model(joined.cols(), hidden, s.out == 1 ? std::size_t{1} : std::size_t{10});
-  const torch::Tensor features = blindfl::lab::features_tensor(joined.as_dense());
+  const torch::Tensor features = blindfl::lab::features_tensor(blindfl::made_up::as_dense(joined));
   const torch::Tensor labels = blindfl::nn::to_tensor(joined.labels(), joined.rows(), 1).view({-1});
   torch::optim::SGD sgd(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
   Stopwatch watch;

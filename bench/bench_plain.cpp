@@ -20,7 +20,7 @@ double seconds_per_step(const blindfl::data::Table& rows, bool sparse) {
   blindfl::train::TrainOptions options;
   options.epochs = 1;
   options.batch = 128;
-  const blindfl::data::Table table = sparse ? rows : rows.as_dense();
+  const blindfl::data::Table table = sparse ? rows : blindfl::made_up::as_dense(rows);
   const std::size_t steps = (table.rows() + options.batch - 1) / options.batch;
   double best = 1e9;
   for (int epoch = 0; epoch < 3; ++epoch) {
@@ -41,7 +41,7 @@ int main(int argc, char** argv) try {
     std::cout << "usage: bench_plain FILE: seconds of one step of logistic regression in plain libtorch\n";
     return 0;
   }
-  const auto rows = blindfl::data::read_libsvm(argv[1]).with_class_labels();
+  const auto rows = blindfl::made_up::with_class_labels(blindfl::data::read_libsvm(argv[1]));
   torch::set_num_threads(1);
   std::cout << "dense " << seconds_per_step(rows, false) << "\nsparse " << seconds_per_step(rows, true) << "\n";
   return 0;

@@ -19,6 +19,7 @@
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/run/metrics.h"
 #include "made_up/synthetic_categories.h"
+#include "made_up/tables.h"
 
 namespace {
 
@@ -131,7 +132,7 @@ blindfl::data::Table with_columns(const blindfl::data::Table& table, const IntMa
 double plain_auc(const blindfl::made_up::SyntheticCategories& people, bool joined) {
   std::vector<CategoryField> fields = people.b.fields;
   std::vector<IntMatrix> encoded = people.b.encoded;
-  blindfl::data::Table numeric = people.joined.select_columns(kColumns, 2 * kColumns);
+  blindfl::data::Table numeric = blindfl::made_up::select_columns(people.joined, kColumns, 2 * kColumns);
   if (joined) {
     // As in A's job file: the last field is a binary feature for each category, the others are embedded.
     fields.insert(fields.end(), people.a.fields.begin(), people.a.fields.end() - 1);

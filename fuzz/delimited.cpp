@@ -8,10 +8,9 @@
 #include "blindfl/base/error.h"
 #include "blindfl/data/delimited.h"
 #include "blindfl/data/frame.h"
-#include "blindfl/data/numeric_scaling.h"
-#include "blindfl/data/vocabulary.h"
 #include "input.h"
 #include "memory_file.h"
+#include "testing/frames.h"
 
 namespace {
 
@@ -67,12 +66,12 @@ void check_frame(const data::Frame& frame, std::size_t rows) {
   for (const data::CategoryColumn& column : frame.categories) {
     fuzz::check(column.rows() == rows, "a column of categories has all rows");
     const data::Vocabulary vocabulary = data::Vocabulary::fit(column, {.most = 5});
-    const IntMatrix encoded = encode_column(field_of(column, vocabulary), column, vocabulary);
+    const IntMatrix encoded = encode_column(testing::field_of(column, vocabulary), column, vocabulary);
     fuzz::check(encoded.rows() == rows && encoded.cols() <= 6, "an encoded column has all rows");
     check_saved(vocabulary);
   }
-  const data::NumericScaling scaling = data::NumericScaling::fit(frame.numeric);
-  const data::Table table = scaling.apply(frame);
+  const data::NumericScaling scaling = testing::fit_scaling(frame.numeric);
+  const data::Table table = testing::scaled_table(scaling, frame.numeric, rows);
   fuzz::check(table.rows() == rows && scaling.largest() <= 8, "a scaled column has all rows, within its bounds");
   check_saved(scaling);
 }

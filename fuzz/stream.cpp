@@ -12,10 +12,10 @@
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
-#include "blindfl/net/recording_transport.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/steps.h"
 #include "input.h"
+#include "testing/recording_transport.h"
 
 namespace {
 
@@ -89,7 +89,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     peer->transport()->write(left.first(std::min(piece, left.size())));
   }
   peer->close();
-  const auto recording = std::make_shared<net::RecordingTransport>(direct->transport());
+  const auto recording = std::make_shared<testing::RecordingTransport>(direct->transport());
   net::Channel recorded(recording);
   net::Channel& channel = (switches & kRecorded) != 0 ? recorded : *direct;
 

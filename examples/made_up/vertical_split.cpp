@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "blindfl/base/error.h"
+#include "made_up/tables.h"
 
 namespace blindfl::made_up {
 
@@ -17,8 +18,8 @@ constexpr std::uint32_t kTestBelow = 858993459U;
 VerticalSplit vertical_split(const data::Table& table, std::size_t columns_of_a) {
   require<InvalidArgument>(columns_of_a <= table.cols(), "vertical_split: A cannot have ", columns_of_a, " of ",
                            table.cols(), " columns");
-  return {.a = table.select_columns(0, columns_of_a).with_labels({}),
-          .b = table.select_columns(columns_of_a, table.cols())};
+  return {.a = select_columns(table, 0, columns_of_a).with_labels({}),
+          .b = select_columns(table, columns_of_a, table.cols())};
 }
 
 RowSplit hashed_test_rows(std::size_t rows) {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "made_up/tables.h"
 #include "made_up/vertical_split.h"
 
 namespace blindfl::data {
@@ -101,7 +102,7 @@ TEST(Dataset, EncodesTheFeaturesAndKeepsTheLabels) {
 }
 
 TEST(Batch, PadsTheFeaturesAndNotTheLabels) {
-  for (const Table& source : {table(), table().as_dense()}) {
+  for (const Table& source : {table(), made_up::as_dense(table())}) {
     const Batch batch = make_batch(dataset(source), Rows{2, 0}, 4);
     EXPECT_EQ(batch.rows, 2U);
     EXPECT_EQ(batch.features.rows(), 4U);

@@ -9,7 +9,7 @@
 #include "blindfl/base/error.h"
 #include "real_frames.h"
 #include "scratch_file.h"
-#include "testing/frame_labels.h"
+#include "testing/frames.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {

@@ -11,13 +11,15 @@
 #include "blindfl/base/error.h"
 #include "real_frames.h"
 #include "scratch_file.h"
-#include "testing/frame_labels.h"
+#include "testing/frames.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
+using blindfl::testing::category_column;
 using blindfl::testing::message_of;
+using blindfl::testing::numeric_column;
 using blindfl::testing::ScratchFile;
 using Texts = std::vector<std::string>;
 
@@ -46,22 +48,21 @@ TEST(Frame, ReadsEachKindOfColumn) {
   EXPECT_EQ(frame.ids, (Texts{"u1", "u2", "u3"}));
   ASSERT_EQ(frame.numeric.size(), 2U);
   EXPECT_EQ(frame.numeric[0].values, (std::vector<double>{1, 0, 0.5}));
-  EXPECT_EQ(frame.numeric_column("age").values, (std::vector<double>{2.5, -1000, 0}));
+  EXPECT_EQ(numeric_column(frame, "age").values, (std::vector<double>{2.5, -1000, 0}));
   ASSERT_EQ(frame.categories.size(), 2U);
   EXPECT_EQ(frame.categories[0].name, "tags");
-  const CategoryColumn& city = frame.category_column("city");
+  const CategoryColumn& city = category_column(frame, "city");
   EXPECT_FALSE(city.has_several());
   EXPECT_EQ(city.rows(), 3U);
   EXPECT_EQ(city.dictionary, (Texts{"Rome", "Bern"}));
   EXPECT_EQ(city.codes, (std::vector<std::uint32_t>{0, 1, 0}));
-  const CategoryColumn& tags = frame.category_column("tags");
+  const CategoryColumn& tags = category_column(frame, "tags");
   EXPECT_TRUE(tags.has_several());
   EXPECT_EQ(tags.rows(), 3U);
   EXPECT_EQ(categories_of(tags, 0), (Texts{"a", "b"}));
   EXPECT_EQ(categories_of(tags, 1), Texts{"b"});
   EXPECT_EQ(categories_of(tags, 2), Texts{});
-  EXPECT_THROW((void)frame.category_column("age"), InvalidArgument);
-  EXPECT_THROW((void)frame.numeric_column("nobody"), InvalidArgument);
+  EXPECT_THROW((void)tags.codes_of(3), InvalidArgument);
 }
 
 TEST(Frame, MarksWhatIsMissing) {
@@ -97,26 +98,6 @@ TEST(Frame, TrimsCategoriesWithinACell) {
   const Frame frame = read(" a ; b ;; a\n", {.format = {.header = false, .trim = true}, .columns = {tags}});
   EXPECT_EQ(categories_of(frame.categories[0], 0), (Texts{"a", "b", "a"}));
   EXPECT_EQ(frame.categories[0].dictionary, (Texts{"a", "b"}));
-}
-
-TEST(Frame, SelectsRows) {
-  const Frame all = read("id,x,c,m,y\na,1,p,p|q,0\nb,2,q,,1\nc,3,r,r,0\n",
-                         {.columns = {{.name = "id", .kind = ColumnKind::kId},
-                                      {.name = "x", .kind = ColumnKind::kNumeric},
-                                      {.name = "c", .kind = ColumnKind::kCategory},
-                                      {.name = "m", .kind = ColumnKind::kCategories}},
-                          .missing = {}});
-  const Frame some = all.select_rows(std::vector<std::uint32_t>{2, 0, 2});
-  EXPECT_EQ(some.rows, 3U);
-  EXPECT_EQ(some.ids, (Texts{"c", "a", "c"}));
-  EXPECT_EQ(some.numeric[0].values, (std::vector<double>{3, 1, 3}));
-  EXPECT_EQ(some.categories[0].codes, (std::vector<std::uint32_t>{2, 0, 2}));
-  EXPECT_EQ(categories_of(some.categories[1], 1), (Texts{"p", "q"}));
-  EXPECT_EQ(categories_of(some.categories[1], 2), Texts{"r"});
-  EXPECT_EQ(all.select_rows({}).rows, 0U);
-  EXPECT_EQ(all.select_rows({}).categories[1].rows(), 0U);
-  EXPECT_THROW((void)all.select_rows(std::vector<std::uint32_t>{3}), InvalidArgument);
-  EXPECT_THROW((void)all.categories[1].codes_of(3), InvalidArgument);
 }
 
 TEST(Frame, SaysWhereAndWhatIsWrongAndNeverTheValue) {
@@ -183,10 +164,10 @@ TEST(Frame, ReadsAdult) {
   const auto labels = blindfl::testing::with_labels(train, "income", ">50K").labels;
   EXPECT_EQ(std::ranges::count(labels, 1.0), 7'841);
   EXPECT_EQ(std::ranges::count(labels, 0.0), 24'720);
-  EXPECT_EQ(train.category_column("workclass").dictionary.size(), 8U);
-  EXPECT_EQ(train.category_column("education").dictionary.size(), 16U);
-  EXPECT_EQ(train.category_column("native-country").dictionary.size(), 41U);
-  EXPECT_EQ(std::ranges::count(train.category_column("workclass").codes, CategoryColumn::kMissing), 1'836);
+  EXPECT_EQ(category_column(train, "workclass").dictionary.size(), 8U);
+  EXPECT_EQ(category_column(train, "education").dictionary.size(), 16U);
+  EXPECT_EQ(category_column(train, "native-country").dictionary.size(), 41U);
+  EXPECT_EQ(std::ranges::count(category_column(train, "workclass").codes, CategoryColumn::kMissing), 1'836);
 }
 
 TEST(Frame, ReadsAdultsTestSet) {
@@ -203,12 +184,12 @@ TEST(Frame, ReadsAvazu) {
   const Frame frame = read_frame(blindfl::testing::real_data("avazu.15k.csv.xz"), testing::avazu_spec());
   EXPECT_EQ(frame.rows, 15'000U);
   EXPECT_EQ(frame.categories.size(), 21U);
-  EXPECT_EQ(std::ranges::count(frame.numeric_column("click").values, 1.0), 2'559);
-  EXPECT_EQ(std::ranges::count(frame.numeric_column("click").values, 0.0), 12'441);
-  EXPECT_EQ(frame.category_column("hour").dictionary.size(), 24U);
-  EXPECT_EQ(frame.category_column("site_id").dictionary.size(), 721U);
-  EXPECT_EQ(frame.category_column("device_model").dictionary.size(), 1'599U);
-  EXPECT_EQ(frame.category_column("C14").dictionary.size(), 1'116U);
+  EXPECT_EQ(std::ranges::count(numeric_column(frame, "click").values, 1.0), 2'559);
+  EXPECT_EQ(std::ranges::count(numeric_column(frame, "click").values, 0.0), 12'441);
+  EXPECT_EQ(category_column(frame, "hour").dictionary.size(), 24U);
+  EXPECT_EQ(category_column(frame, "site_id").dictionary.size(), 721U);
+  EXPECT_EQ(category_column(frame, "device_model").dictionary.size(), 1'599U);
+  EXPECT_EQ(category_column(frame, "C14").dictionary.size(), 1'116U);
 }
 
 TEST(Frame, ReadsTheVerticallySplitBreastSet) {
@@ -219,7 +200,7 @@ TEST(Frame, ReadsTheVerticallySplitBreastSet) {
   EXPECT_EQ(frame.rows, 569U);
   EXPECT_EQ(frame.numeric.size(), 10U + 1);
   EXPECT_EQ(frame.ids.front(), "133");
-  EXPECT_EQ(std::ranges::count(frame.numeric_column("y").values, 1.0), 357);
+  EXPECT_EQ(std::ranges::count(numeric_column(frame, "y").values, 1.0), 357);
 }
 
 }  // namespace

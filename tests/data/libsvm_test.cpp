@@ -13,6 +13,7 @@
 
 #include "blindfl/base/error.h"
 #include "scratch_file.h"
+#include "testing/frames.h"
 #include "testing/real_data.h"
 #include "testing/thrown.h"
 
@@ -181,69 +182,23 @@ TEST(LibsvmLine, IsALabelAndEntriesOrNothing) {
   EXPECT_EQ(parse_libsvm_line("5 3:4", true)->label, "5");
 }
 
-Frame parse_fields(std::string_view text) {
-  return read_libsvm_fields(ScratchFile(text).path(), 2, 3);
-}
-
-TEST(LibsvmFields, ReadsFieldsByPlace) {
-  // 2 is the index of a numeric field and the id of a category.
-  const Frame frame = parse_fields("1 1:0.5 2:-3 2:1 7:1 9:1\n# a comment\n\n0 1:0 2:1e2 2:1 8:1 7:1.0\r\n");
-  EXPECT_EQ(frame.rows, 2U);
-  EXPECT_EQ(frame.labels, (std::vector<double>{1, 0}));
-  ASSERT_EQ(frame.numeric.size(), 2U);
-  EXPECT_EQ(frame.numeric_column("I1").values, (std::vector<double>{0.5, 0}));
-  EXPECT_EQ(frame.numeric_column("I2").values, (std::vector<double>{-3, 100}));
-  ASSERT_EQ(frame.categories.size(), 3U);
-  EXPECT_EQ(frame.category_column("C1").dictionary, std::vector<std::string>{"2"});
-  EXPECT_EQ(frame.category_column("C2").dictionary, (std::vector<std::string>{"7", "8"}));
-  EXPECT_EQ(frame.category_column("C3").dictionary, (std::vector<std::string>{"9", "7"}));
-  EXPECT_EQ(frame.category_column("C3").codes, (std::vector<std::uint32_t>{0, 1}));
-}
-
-TEST(LibsvmFields, SaysWhatKindOfThingIsWrong) {
-  const std::vector<std::pair<std::string, std::string>> cases = {
-      {"777x 1:1 2:1 3:1 4:1 5:1", "bad label: not a number"},
-      {"1 1:1 2:1 3:1 777:1", "4 entries instead of 5"},
-      {"777", "0 entries instead of 5"},
-      {"1 1:1 2:1 3:1 4:1 5:1 777:1", "entry 6: one more than the 5 fields"},
-      {"1 1:777 1:777 3:1 4:1 5:1", "entry 2: bad index: not the number of this"},
-      {"1 0:777 2:777 3:1 4:1 5:1", "entry 1: bad index: not the number of this"},
-      {"1 1:1 2:777x 3:1 4:1 5:1", "entry 2: bad value: not a number"},
-      {"1 1:1 2:1e777 3:1 4:1 5:1", "entry 2: non-finite value"},
-      {"1 1:1 2:1 3:777 4:1 5:1", "entry 3: bad value: a category reads `id:1`"},
-      {"1 1:1 2:1 777x:1 4:1 5:1", "entry 3: bad index: not a whole number"},
-      {"1 1:1 2:1 -777:1 4:1 5:1", "entry 3: bad index: not a whole number"},
-      {"1 1:1 2:1 77777777777777777777777:1 4:1 5:1", "entry 3: bad index: too large"},
-      {"1 1:1 2:1 777 4:1 5:1", "entry 3: bad index: no colon"},
-  };
-  for (const auto& [row, expected] : cases) {
-    const ScratchFile file("1 1:1 2:1 3:1 4:1 5:1\n" + row + "\n");
-    const std::string message = message_of<DataError>([&] { (void)read_libsvm_fields(file.path(), 2, 3); });
-    const std::string where = file.path().string() + ": line 2: ";
-    ASSERT_TRUE(message.starts_with(where)) << row << " gave: " << message;
-    EXPECT_NE(message.find(expected), std::string::npos) << row << " gave: " << message;
-    EXPECT_EQ(message.find("777", where.size()), std::string::npos) << row << " gave: " << message;
-  }
-  EXPECT_THROW((void)parse_fields("\n"), DataError);
-  EXPECT_THROW((void)read_libsvm_fields(ScratchFile("1\n").path(), 0, 0), InvalidArgument);
-}
-
-TEST(LibsvmFields, ReadsCriteo) {
+TEST(Libsvm, ReadsCriteosFields) {
   BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
-  const Frame frame = read_libsvm_fields(blindfl::testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  const auto frame =
+      blindfl::testing::read_libsvm_fields(blindfl::testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
   EXPECT_EQ(frame.rows, 10'000U);
   EXPECT_EQ(frame.numeric.size(), 13U);
   EXPECT_EQ(frame.categories.size(), 26U);
   EXPECT_EQ(std::ranges::count(frame.labels, 1.0), 2'172);
   EXPECT_EQ(std::ranges::count(frame.labels, 0.0), 7'828);
   // Id 13, which is the index of I13 too, is a category of C1 on 17 rows.
-  const CategoryColumn& first = frame.category_column("C1");
+  const CategoryColumn& first = blindfl::testing::category_column(frame, "C1");
   const auto at = std::ranges::find(first.dictionary, "13");
   ASSERT_NE(at, first.dictionary.end());
   EXPECT_EQ(std::ranges::count(first.codes, static_cast<std::uint32_t>(at - first.dictionary.begin())), 17);
   EXPECT_EQ(first.dictionary.size(), 158U);
-  EXPECT_EQ(frame.category_column("C2").dictionary.size(), 382U);
-  EXPECT_EQ(frame.category_column("C9").dictionary.size(), 3U);
+  EXPECT_EQ(blindfl::testing::category_column(frame, "C2").dictionary.size(), 382U);
+  EXPECT_EQ(blindfl::testing::category_column(frame, "C9").dictionary.size(), 3U);
   for (const NumericColumn& column : frame.numeric) {
     EXPECT_TRUE(std::ranges::all_of(column.values, [](double v) { return v >= 0 && v < 1000; })) << column.name;
   }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/data/libsvm.h"
 #include "real_frames.h"
+#include "testing/frames.h"
 #include "testing/ranking.h"
 #include "testing/thrown.h"
 
@@ -22,17 +22,13 @@ namespace blindfl::data {
 namespace {
 
 using blindfl::testing::deviation;
+using blindfl::testing::fit_scaling;
 using blindfl::testing::mean;
 using blindfl::testing::message_of;
+using blindfl::testing::scaled_table;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
-
-Frame frame_of(std::vector<NumericColumn> columns) {
-  Frame frame{.rows = columns.front().values.size()};
-  frame.numeric = std::move(columns);
-  return frame;
-}
 
 std::vector<double> column_of(const Table& table, std::size_t column) {
   std::vector<double> values;
@@ -48,7 +44,8 @@ std::vector<double> column_of(const Table& table, std::size_t column) {
 std::vector<double> scaled(const std::vector<double>& train, const std::vector<double>& values,
                            const ScalingOptions& options) {
   const std::vector<NumericColumn> columns = {{.name = "x", .values = train}};
-  return column_of(NumericScaling::fit(columns, options).apply(frame_of({{.name = "x", .values = values}})), 0);
+  const std::vector<NumericColumn> others = {{.name = "x", .values = values}};
+  return column_of(scaled_table(fit_scaling(columns, options), others, values.size()), 0);
 }
 
 Bytes saved(const NumericScaling& scaling) {
@@ -92,9 +89,9 @@ TEST(NumericScaling, ClipsWhatIsTooFarAway) {
 
 TEST(NumericScaling, BoundsWhatItMakes) {
   const std::vector<NumericColumn> columns = {{.name = "x", .values = {9, 11}}, {.name = "y", .values = {0, 0}}};
-  EXPECT_EQ(NumericScaling::fit(columns).largest(), 8);
-  EXPECT_EQ(NumericScaling::fit(columns, ScalingOptions{.standardise = false, .clip = 2}).largest(), 12);
-  EXPECT_EQ(NumericScaling::fit(columns, ScalingOptions{.clip = kInfinity}).largest(), kInfinity);
+  EXPECT_EQ(fit_scaling(columns).largest(), 8);
+  EXPECT_EQ(fit_scaling(columns, ScalingOptions{.standardise = false, .clip = 2}).largest(), 12);
+  EXPECT_EQ(fit_scaling(columns, ScalingOptions{.clip = kInfinity}).largest(), kInfinity);
 }
 
 TEST(NumericScaling, FillsWhatIsMissing) {
@@ -132,48 +129,34 @@ TEST(NumericScaling, RefusesOptionsThatMakeNoSense) {
   EXPECT_THROW((void)scaled({1, 2}, {1}, {.missing = Missing::kConstant, .constant = kInfinity}), InvalidArgument);
   const std::vector<NumericColumn> columns(3, {.name = "x", .values = {1, 2}});
   const std::vector<ScalingOptions> two(2);
-  EXPECT_THROW((void)NumericScaling::fit(columns, two), InvalidArgument);
+  EXPECT_THROW((void)fit_scaling(columns, two), InvalidArgument);
 }
 
-TEST(NumericScaling, FindsColumnsByNameAndKeepsLabels) {
+TEST(NumericScaling, ScalesEachColumnByItsOwnOptions) {
   const std::vector<NumericColumn> columns = {{.name = "x", .values = {-1, 1}}, {.name = "y", .values = {0, 4}}};
   const std::vector<ScalingOptions> options = {{}, {.standardise = false}};
-  const NumericScaling scaling = NumericScaling::fit(columns, options);
-  Frame other = frame_of({{.name = "y", .values = {3}}, {.name = "z", .values = {9}}, {.name = "x", .values = {1}}});
-  other.labels = {1};
-  const Table table = scaling.apply(other);
-  EXPECT_EQ(table.kind(), Table::Kind::kDense);
-  EXPECT_EQ(table.to_dense(), (std::vector<float>{1, 3}));
-  EXPECT_EQ(table.labels(), std::vector<double>{1});
-  other.numeric.pop_back();
-  const std::string message = message_of<DataError>([&] { (void)scaling.apply(other); });
-  EXPECT_NE(message.find("no numeric column 'x'"), std::string::npos) << message;
-}
-
-TEST(NumericScaling, MakesATableWithoutColumns) {
-  const Table table = NumericScaling::fit({}).apply(Frame{.rows = 3});
-  EXPECT_EQ(table.rows(), 3U);
-  EXPECT_EQ(table.cols(), 0U);
+  const NumericScaling scaling = fit_scaling(columns, options);
+  EXPECT_EQ(scaling.apply(1, 0, 0), 1);
+  EXPECT_EQ(scaling.apply(3, 1, 0), 3);
 }
 
 TEST(NumericScaling, ComesBackFromWhatWasSaved) {
   const std::vector<NumericColumn> columns = {{.name = "x", .values = {-1, 1, 5, kNan}},
                                               {.name = "", .values = {0, 4, 4, 4}}};
   const std::vector<ScalingOptions> options = {{.log = true}, {.missing = Missing::kError, .clip = kInfinity}};
-  const NumericScaling scaling = NumericScaling::fit(columns, options);
+  const NumericScaling scaling = fit_scaling(columns, options);
   const Bytes bytes = saved(scaling);
   const NumericScaling back = loaded(bytes);
   EXPECT_EQ(saved(back), bytes);
   EXPECT_EQ(back.cols(), 2U);
-  const Frame frame = frame_of(columns);
-  EXPECT_EQ(back.apply(frame).to_dense(), scaling.apply(frame).to_dense());
-  EXPECT_THROW((void)back.apply(frame_of({columns[0], {.name = "", .values = {1, kNan, 1, 1}}})), DataError);
-  EXPECT_EQ(loaded(saved(NumericScaling::fit({}))).cols(), 0U);
+  EXPECT_EQ(scaled_table(back, columns, 4).to_dense(), scaled_table(scaling, columns, 4).to_dense());
+  EXPECT_THROW((void)back.apply(kNan, 1, 0), DataError);
+  EXPECT_EQ(loaded(saved(fit_scaling({}))).cols(), 0U);
 }
 
 TEST(NumericScaling, RefusesEveryCutOfWhatWasSaved) {
   const std::vector<NumericColumn> columns = {{.name = "xyz", .values = {-1, 1}}};
-  const Bytes whole = saved(NumericScaling::fit(columns));
+  const Bytes whole = saved(fit_scaling(columns));
   for (std::size_t size = 0; size < whole.size(); ++size) {
     EXPECT_THROW((void)loaded(ByteView(whole).first(size)), DataError) << "cut at " << size;
   }
@@ -181,7 +164,7 @@ TEST(NumericScaling, RefusesEveryCutOfWhatWasSaved) {
 
 TEST(NumericScaling, RefusesSavedStateThatCannotBe) {
   const std::vector<NumericColumn> columns = {{.name = "x", .values = {-1, 1}}};
-  const Bytes whole = saved(NumericScaling::fit(columns));
+  const Bytes whole = saved(fit_scaling(columns));
   // Mark, version, count, length, name, log, then what is missing, centre, factor, low, high.
   constexpr std::size_t kReals = 22;
   const auto with_real = [&](std::size_t which, double x) {
@@ -217,7 +200,7 @@ TEST(NumericScaling, RefusesSavedStateThatCannotBe) {
 TEST(NumericScaling, ScalesAdult) {
   BLINDFL_NEEDS_DATA("adult.data.xz");
   const Frame train = read_frame(blindfl::testing::real_data("adult.data.xz"), testing::adult_spec());
-  const Table table = NumericScaling::fit(train.numeric).apply(train);
+  const Table table = scaled_table(fit_scaling(train.numeric), train.numeric, train.rows);
   ASSERT_EQ(table.cols(), 6U);
   // Age and hours: few beyond 8 deviations, so that clipping changes little.
   for (const std::size_t column : {0U, 5U}) {
@@ -228,10 +211,12 @@ TEST(NumericScaling, ScalesAdult) {
 
 TEST(NumericScaling, ScalesCriteosTestRowsByItsTrainingRows) {
   BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
-  const Frame train = read_libsvm_fields(blindfl::testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
-  const Frame test = read_libsvm_fields(blindfl::testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
-  const NumericScaling scaling = NumericScaling::fit(train.numeric, ScalingOptions{.log = true});
-  const Table table = scaling.apply(test);
+  const auto train =
+      blindfl::testing::read_libsvm_fields(blindfl::testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  const auto test =
+      blindfl::testing::read_libsvm_fields(blindfl::testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
+  const NumericScaling scaling = fit_scaling(train.numeric, ScalingOptions{.log = true});
+  const Table table = scaled_table(scaling, test.numeric, test.rows);
   EXPECT_EQ(table.rows(), 10'000U);
   EXPECT_EQ(scaling.largest(), 8);
   for (std::size_t c = 0; c < 13; ++c) EXPECT_NEAR(mean(column_of(table, c)), 0, 0.2);
@@ -244,7 +229,7 @@ TEST(ScalingFit, SeesRowsInPieces) {
   ScalingFit seen({"x", "y"}, options);
   seen.add(std::vector<NumericColumn>{{.name = "x", .values = {1, kNan}}, {.name = "y", .values = {0, 1}}});
   seen.add(std::vector<NumericColumn>{{.name = "x", .values = {5, 9, -3}}, {.name = "y", .values = {1e6, 7, 7}}});
-  EXPECT_EQ(saved(NumericScaling::fit(seen)), saved(NumericScaling::fit(whole, options))) << "bit for bit";
+  EXPECT_EQ(saved(NumericScaling::fit(seen)), saved(fit_scaling(whole, options))) << "bit for bit";
 }
 
 TEST(ScalingFit, RefusesOtherColumnsAndCountsRowsThroughPieces) {

@@ -50,26 +50,6 @@ TEST_P(TableOfEitherKind, HoldsWhatItWasGiven) {
   EXPECT_EQ(t.to_dense(), (Floats{1, 0, 2, 0, 0, 0, 0, 0, 0, 3, 4, 5}));
 }
 
-TEST_P(TableOfEitherKind, SelectsARangeOfColumnsWithTheLabels) {
-  const Table t = table().select_columns(1, 3);
-  EXPECT_EQ(t.kind(), GetParam());
-  EXPECT_EQ(t.cols(), 2U);
-  EXPECT_EQ(t.to_dense(), (Floats{0, 2, 0, 0, 3, 4}));
-  EXPECT_EQ(t.labels(), table().labels());
-  EXPECT_EQ(table().select_columns(2, 2).cols(), 0U);
-  EXPECT_EQ(table().select_columns(2, 2).rows(), 3U);
-  EXPECT_EQ(table().select_columns(0, 4).to_dense(), table().to_dense());
-}
-
-TEST_P(TableOfEitherKind, SelectsColumnsInAnyOrder) {
-  const Table t = table().select_columns(std::vector<Table::Column>{3, 0, 2});
-  EXPECT_EQ(t.to_dense(), (Floats{0, 1, 2, 0, 0, 0, 5, 0, 4}));
-  EXPECT_EQ(t.labels(), table().labels());
-  EXPECT_EQ(table().select_columns(std::vector<Table::Column>{}).cols(), 0U);
-  // The result passes every check that a table from outside must pass.
-  EXPECT_EQ(t.encode(FixedPoint({.scale = 0, .largest = 8})).to_dense(), (Integers{0, 1, 2, 0, 0, 0, 5, 0, 4}));
-}
-
 TEST_P(TableOfEitherKind, SelectsRowsInAnyOrderAndAgain) {
   const Table t = table().select_rows(std::vector<std::uint32_t>{2, 1, 2});
   EXPECT_EQ(t.kind(), GetParam());
@@ -81,10 +61,6 @@ TEST_P(TableOfEitherKind, SelectsRowsInAnyOrderAndAgain) {
 
 TEST_P(TableOfEitherKind, RefusesToSelectWhatIsNotThere) {
   const Table t = table();
-  EXPECT_THROW((void)t.select_columns(3, 2), InvalidArgument);
-  EXPECT_THROW((void)t.select_columns(0, 5), InvalidArgument);
-  EXPECT_THROW((void)t.select_columns(std::vector<Table::Column>{4}), InvalidArgument);
-  EXPECT_THROW((void)t.select_columns(std::vector<Table::Column>{1, 2, 1}), InvalidArgument);
   EXPECT_THROW((void)t.select_rows(std::vector<std::uint32_t>{3}), InvalidArgument);
 }
 
@@ -111,10 +87,7 @@ TEST_P(TableOfEitherKind, NamesThePlaceOfAValueBeyondTheEncoding) {
 
 TEST(Table, StoresOnlyEntriesOrEverything) {
   EXPECT_EQ(sparse().stored(), 5U);
-  EXPECT_EQ(sparse().as_dense().stored(), 12U);
-  EXPECT_EQ(sparse().as_dense().kind(), Table::Kind::kDense);
-  EXPECT_EQ(sparse().as_dense().to_dense(), dense().to_dense());
-  EXPECT_EQ(sparse().as_dense().labels(), sparse().labels());
+  EXPECT_EQ(dense().stored(), 12U);
 }
 
 TEST(Table, MayHaveNoRowsOrNoColumns) {
@@ -187,12 +160,6 @@ TEST(Table, RefusesPartsThatDoNotFit) {
        }},
   };
   for (const Case& c : cases) EXPECT_THROW((void)c.make(), InvalidArgument) << c.what;
-}
-
-TEST(Table, NumbersItsLabelsInTheOrderOfTheirValues) {
-  const Table t = Table::dense(5, 1, {1, 2, 3, 4, 5}, {1, -1, 7.5, -1, 1});
-  EXPECT_EQ(t.with_class_labels().labels(), (std::vector<double>{1, 0, 2, 0, 1}));
-  EXPECT_TRUE(t.with_labels({}).with_class_labels().labels().empty());
 }
 
 }  // namespace

@@ -10,11 +10,13 @@
 
 #include "blindfl/base/error.h"
 #include "real_frames.h"
+#include "testing/frames.h"
 #include "testing/thrown.h"
 
 namespace blindfl::data {
 namespace {
 
+using blindfl::testing::field_of;
 using blindfl::testing::message_of;
 using Texts = std::vector<std::string>;
 
@@ -74,13 +76,6 @@ TEST(Vocabulary, SendsRareCategoriesToTheReservedRow) {
   EXPECT_EQ(Vocabulary::fit(column, {.min_count = 3, .most = 7}).size(), 2U);
   EXPECT_EQ(Vocabulary::fit(column, {.min_count = 4}).size(), 1U);
   EXPECT_THROW((void)Vocabulary::fit(column, {.min_count = 0}), InvalidArgument);
-}
-
-TEST(Vocabulary, KnowsOnlyWhatTheChosenRowsHave) {
-  const std::vector<std::uint32_t> train = {0, 2};
-  const Vocabulary v = Vocabulary::fit(column_of({"a", "b", "c"}).select_rows(train));
-  EXPECT_EQ(v.size(), 3U);
-  EXPECT_EQ(v.index_of("b"), CategoryField::kUnknown);
 }
 
 TEST(Vocabulary, HashesWithFnv1a) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "made_up/tables.h"
 
 namespace blindfl::made_up {
 namespace {
@@ -18,7 +19,7 @@ Table table() {
 }
 
 TEST(VerticalSplit, GivesAFirstColumnsAndBTheRestWithTheLabels) {
-  for (const Table& whole : {table(), table().as_dense()}) {
+  for (const Table& whole : {table(), as_dense(table())}) {
     const VerticalSplit split = vertical_split(whole, 1);
     EXPECT_EQ(split.a.to_dense(), (std::vector<float>{1, 0}));
     EXPECT_EQ(split.b.to_dense(), (std::vector<float>{0, 2, 0, 3, 0, 4}));

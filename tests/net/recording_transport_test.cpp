@@ -1,4 +1,4 @@
-#include "blindfl/net/recording_transport.h"
+#include "testing/recording_transport.h"
 
 #include <gtest/gtest.h>
 
@@ -13,6 +13,9 @@
 
 namespace blindfl::net {
 namespace {
+
+using testing::RecordedMessage;
+using testing::RecordingTransport;
 
 Message message(Step step, std::uint32_t layer, std::string_view payload) {
   return {step, layer, payload.size()};

@@ -11,6 +11,7 @@
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/models.h"
 #include "made_up/synthetic.h"
+#include "made_up/tables.h"
 #include "made_up/vertical_split.h"
 #include "testing/schemes.h"
 #include "testing/two_parties.h"
@@ -24,7 +25,7 @@ using protocol::Session;
 inline data::Table rounded(const data::Table& table, int scale) {
   std::vector<double> values;
   for (std::size_t r = 0; r < table.rows(); ++r) {
-    table.as_dense().for_each_in_row(
+    made_up::as_dense(table).for_each_in_row(
         r, [&](std::size_t, double v) { values.push_back(std::ldexp(std::round(std::ldexp(v, scale)), -scale)); });
   }
   return data::Table::dense(table.rows(), table.cols(), std::move(values), table.labels());

@@ -43,7 +43,7 @@ class Contract : public ::testing::Test {
   /// The last message of a step that `party` received.
   [[nodiscard]] Bytes last_received(Party party, Step step) const {
     std::optional<Bytes> last;
-    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(party).messages()) {
       if (m.direction == Direction::kReceived && m.message.step == step) last = m.payload;
     }
     EXPECT_TRUE(last.has_value()) << "no such message";

@@ -237,7 +237,7 @@ TEST_F(EmbedContract, OperandsAreUnderTheSendersKeyAndProductsUnderTheReceivers)
   for (const Party receiver : {Party::kA, Party::kB}) {
     std::size_t operands = 0;
     std::size_t products = 0;
-    for (const net::RecordedMessage& m : pair_.parties.recording(receiver).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(receiver).messages()) {
       const Protection protection = net::describe(testing::all_steps().known(m.message.step)).protection;
       if (m.direction != Direction::kReceived) continue;
       if (protection != Protection::kEncrypted && protection != Protection::kMasked) continue;

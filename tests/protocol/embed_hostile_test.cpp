@@ -70,7 +70,7 @@ class TrainingStep {
   /// What `party` sent, message by message.
   [[nodiscard]] std::vector<net::Message> sent(Party party) const {
     std::vector<net::Message> messages;
-    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(party).messages()) {
       if (m.direction == net::Direction::kSent) messages.push_back(m.message);
     }
     return messages;

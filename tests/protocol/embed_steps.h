@@ -106,7 +106,7 @@ class EmbedSteps {
   /// The last message of a step that `party` received.
   [[nodiscard]] Bytes last_received(Party party, net::Step step, std::uint32_t layer) const {
     std::optional<Bytes> last;
-    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(party).messages()) {
       if (m.direction != net::Direction::kReceived || m.message.step != step || m.message.layer != layer) continue;
       last = m.payload;
     }

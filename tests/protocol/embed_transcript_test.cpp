@@ -93,7 +93,7 @@ std::vector<std::string> transcript(const he::Scheme& scheme, const EmbedMatMulS
     take_step(pair.at(Party::kB), grad_b, 0.1 / kBatch);
   }
   std::vector<std::string> messages;
-  for (const net::RecordedMessage& m : pair.parties.recording(Party::kA).messages()) {
+  for (const testing::RecordedMessage& m : pair.parties.recording(Party::kA).messages()) {
     messages.push_back((m.direction == net::Direction::kSent ? "to B: " : "to A: ") +
                        std::string(net::name_of(m.message.step)) + " of layer " + std::to_string(m.message.layer) +
                        ", " + std::to_string(m.message.size) + " bytes");

@@ -118,7 +118,7 @@ class EncryptedContract : public ::testing::Test {
   /// All messages of a step that `party` received.
   [[nodiscard]] std::vector<Bytes> received(Party party, Step step) const {
     std::vector<Bytes> all;
-    for (const net::RecordedMessage& m : pair_.parties.recording(party).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(party).messages()) {
       if (m.direction == Direction::kReceived && m.message.step == step) all.push_back(m.payload);
     }
     EXPECT_FALSE(all.empty()) << "no such message";

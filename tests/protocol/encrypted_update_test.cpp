@@ -480,7 +480,8 @@ class EncryptedUpdateTraffic : public ::testing::Test {
       pair.b.owner()->step();
     }
     std::vector<net::Message> messages;
-    for (const net::RecordedMessage& m : pair.parties.recording(Party::kA).messages()) messages.push_back(m.message);
+    for (const testing::RecordedMessage& m : pair.parties.recording(Party::kA).messages())
+      messages.push_back(m.message);
     return messages;
   }
   IntMatrix rows_of(std::size_t in_a, std::size_t nonzeros, SeededRandom& random) {

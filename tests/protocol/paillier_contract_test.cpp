@@ -68,7 +68,7 @@ class PaillierContract : public ::testing::Test {
   /// What `receiver` opens of the last message of a step, added to `view`.
   void add_opened(MaskedView& view, Party receiver, Step step, const he::ProductSpec& product, const Integers& secret) {
     Bytes payload;
-    for (const net::RecordedMessage& m : pair_.parties.recording(receiver).messages()) {
+    for (const testing::RecordedMessage& m : pair_.parties.recording(receiver).messages()) {
       if (m.direction == net::Direction::kReceived && m.message.step == step) payload = m.payload;
     }
     ASSERT_GT(payload.size(), PaillierPlan::kIdBytes) << "no such message";

@@ -34,13 +34,13 @@ class Aligned {
 
   [[nodiscard]] const std::string& id_at_a(std::size_t place) const { return ids.first[a.rows[place]]; }
   [[nodiscard]] const std::string& id_at_b(std::size_t place) const { return ids.second[b.rows[place]]; }
-  [[nodiscard]] std::vector<net::RecordedMessage> messages(Party party) const {
+  [[nodiscard]] std::vector<testing::RecordedMessage> messages(Party party) const {
     return parties_.recording(party).messages();
   }
   /// All points that crossed, each as often as it did.
   [[nodiscard]] std::map<Point, int> points() const {
     std::map<Point, int> counts;
-    for (const net::RecordedMessage& m : messages(Party::kA)) {
+    for (const testing::RecordedMessage& m : messages(Party::kA)) {
       if (m.message.step < steps::kBlindedIds || m.message.step > steps::kNamedIds) continue;
       for (std::size_t i = 0; i < m.payload.size(); i += sizeof(Point)) {
         Point point;
@@ -136,7 +136,7 @@ TEST(Alignment, SendsNoIdAndNoHashOfOne) {
       std::vector<std::uint32_t> rows(ids.size());
       for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
       const Points hashes = hash_to_points(ids, rows, pool);
-      for (const net::RecordedMessage& m : run.messages(Party::kA)) {
+      for (const testing::RecordedMessage& m : run.messages(Party::kA)) {
         const auto has = [&](ByteView secret) {
           return std::search(m.payload.begin(), m.payload.end(), secret.begin(), secret.end()) != m.payload.end();
         };
@@ -189,9 +189,9 @@ TEST(Alignment, SendsAsRowsInAnOrderThatTellsNothing) {
   EXPECT_NEAR(sum / 20, 14.5, 11);
 }
 
-std::vector<net::Message> shape_of(const std::vector<net::RecordedMessage>& messages, net::Direction direction) {
+std::vector<net::Message> shape_of(const std::vector<testing::RecordedMessage>& messages, net::Direction direction) {
   std::vector<net::Message> shape;
-  for (const net::RecordedMessage& m : messages) {
+  for (const testing::RecordedMessage& m : messages) {
     if (m.direction == direction) shape.push_back(m.message);
   }
   return shape;

@@ -126,7 +126,7 @@ class RepeatableEncryptedState : public RepeatableEncryptedMatMul {
           return holder.send_product(session, 0, x);
         },
         [&](Session& session) { return owner.receive_product(session, 0, x.rows()); });
-    for (const net::RecordedMessage& m : parties.recording(Party::kA).messages()) {
+    for (const testing::RecordedMessage& m : parties.recording(Party::kA).messages()) {
       if (m.message.step == steps::kForwardProduct) replies_.push_back(m.payload);
     }
     return shares;

@@ -230,7 +230,7 @@ class RepeatableProduct : public Repeatable {
   /// What A sent.
   static std::vector<Bytes> replies(testing::TwoParties& parties) {
     std::vector<Bytes> found;
-    for (const net::RecordedMessage& sent : parties.recording(Party::kA).messages()) {
+    for (const testing::RecordedMessage& sent : parties.recording(Party::kA).messages()) {
       if (sent.direction == net::Direction::kSent && sent.message.step == kSteps.reply) found.push_back(sent.payload);
     }
     return found;

@@ -59,7 +59,7 @@ TEST_F(SeveralSchemes, ExchangeKeysOfTheDefaultAtOnceAndOfOthersAtTheirFirstUse)
   });
   EXPECT_NE(a, b);
   EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{2, plain_.public_key_bytes() + lattice_.public_key_bytes()}));
-  const net::RecordedMessage last = parties.recording(Party::kA).messages().at(3);
+  const testing::RecordedMessage last = parties.recording(Party::kA).messages().at(3);
   EXPECT_EQ(last.message.layer, 1U) << "the number of the scheme";
   EXPECT_EQ(last.payload, a);
 }

@@ -169,7 +169,7 @@ void run_embed(testing::TwoParties& parties, const EmbedMatMulSpec& spec) {
 std::string text_of(const testing::TwoParties& parties, Party party, net::Direction direction) {
   const Party sender = direction == net::Direction::kSent ? party : peer_of(party);
   std::string text;
-  for (const net::RecordedMessage& recorded : parties.recording(party).messages()) {
+  for (const testing::RecordedMessage& recorded : parties.recording(party).messages()) {
     if (recorded.direction != direction) continue;
     const net::Message& m = recorded.message;
     text += std::string(name_of(sender)) + " sends " + std::string(net::name_of(testing::all_steps().known(m.step))) +

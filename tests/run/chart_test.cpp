@@ -173,19 +173,19 @@ TEST(LineChart, HasALegendForSeveralLinesAndFewPoints) {
 }
 
 TEST(TickText, HasTheUnitOfItsAxis) {
-  EXPECT_EQ(tick_text(0.25, AxisUnit::kNumber, 1), "0.25");
-  EXPECT_EQ(tick_text(2500, AxisUnit::kNumber, 2500), "2500");
-  EXPECT_EQ(tick_text(20'000, AxisUnit::kNumber, 20'000), "20k");
-  EXPECT_EQ(tick_text(-1.5e6, AxisUnit::kNumber, 2e6), "-1.5M");
-  EXPECT_EQ(tick_text(1.5e6, AxisUnit::kBytes, 2e6), "1.5 MB") << "not 1.5e+06";
-  EXPECT_EQ(tick_text(2e5, AxisUnit::kBytes, 2e6), "200 kB");
-  EXPECT_EQ(tick_text(0.35, AxisUnit::kSeconds, 0.8), "350 ms");
-  EXPECT_EQ(tick_text(90, AxisUnit::kSeconds, 120), "90 s") << "one unit along an axis";
+  EXPECT_EQ(tick_text(0.25, Unit::kNumber, 1), "0.25");
+  EXPECT_EQ(tick_text(2500, Unit::kNumber, 2500), "2500");
+  EXPECT_EQ(tick_text(20'000, Unit::kNumber, 20'000), "20k");
+  EXPECT_EQ(tick_text(-1.5e6, Unit::kNumber, 2e6), "-1.5M");
+  EXPECT_EQ(tick_text(1.5e6, Unit::kBytes, 2e6), "1.5 MB") << "not 1.5e+06";
+  EXPECT_EQ(tick_text(2e5, Unit::kBytes, 2e6), "200 kB");
+  EXPECT_EQ(tick_text(0.35, Unit::kSeconds, 0.8), "350 ms");
+  EXPECT_EQ(tick_text(90, Unit::kSeconds, 120), "90 s") << "one unit along an axis";
 }
 
 TEST(LineChart, WritesBytesAtItsAxisAndMakesRoomForThem) {
   const Page page = drawn(LineChart{
-      .title = "t", .x_label = "step", .lines = {{"sent", {{0, 0}, {30'000, 2'000'000}}}}, .y_unit = AxisUnit::kBytes});
+      .title = "t", .x_label = "step", .lines = {{"sent", {{0, 0}, {30'000, 2'000'000}}}}, .y_unit = Unit::kBytes});
   const std::vector<std::string> texts = texts_of(page);
   EXPECT_THAT(texts, ::testing::IsSupersetOf({"500 kB", "1 MB", "1.5 MB", "2 MB", "10k", "20k", "30k"}));
   for (const std::string& text : texts) EXPECT_THAT(text, ::testing::Not(HasSubstr("e+")));

@@ -47,8 +47,7 @@ RunReport report_of_a(const std::string& words = "") {
   report.traffic = {{protocol::steps::kForwardOperand, {.messages = 10, .bytes = 100'000}, {.messages = 0, .bytes = 0}},
                     {protocol::steps::kOutputShare, {.messages = 10, .bytes = 8'000}, {.messages = 0, .bytes = 2'000}}};
   report.phases = {{text("waiting"), 45}, {text("computing"), 15}};
-  report.costs = {{text("bytes per step"), 1000, 1500, CostComparison::Unit::kBytes},
-                  {text("seconds"), 0, 2, CostComparison::Unit::kSeconds}};
+  report.costs = {{text("bytes per step"), 1000, 1500, Unit::kBytes}, {text("seconds"), 0, 2, Unit::kSeconds}};
   return report;
 }
 

@@ -74,8 +74,7 @@ inline run::RunReport sample_of(Party party, std::string model, double scale) {
                    {"training: top layers, optimizer, batches, logs", 0.0421},
                    {"training: waiting for the peer", 1560},
                    {"training: handing over to the link", 64}};
-  report.costs = {{"training", 3100, 3480, run::CostComparison::Unit::kSeconds},
-                  {"sent in a step", 2.77e6, 2.771e6, run::CostComparison::Unit::kBytes}};
+  report.costs = {{"training", 3100, 3480, Unit::kSeconds}, {"sent in a step", 2.77e6, 2.771e6, Unit::kBytes}};
   report.model = {.numeric = true, .categorical = true, .matching = run::Matching::kIntersection, .stops_early = true};
   return report;
 }

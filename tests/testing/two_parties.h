@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "blindfl/net/recording_transport.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/protocol/session/session.h"
 #include "testing/links.h"
+#include "testing/recording_transport.h"
 
 namespace blindfl::testing {
 
@@ -24,16 +24,16 @@ using SavedKeys =
 class Recording {
  public:
   explicit Recording(std::shared_ptr<net::Transport> inner)
-      : transport_(std::make_shared<net::RecordingTransport>(std::move(inner))), channel_(transport_) {}
+      : transport_(std::make_shared<testing::RecordingTransport>(std::move(inner))), channel_(transport_) {}
 
   [[nodiscard]] net::Channel& channel() { return channel_; }
   [[nodiscard]] const net::Channel& channel() const { return channel_; }
-  [[nodiscard]] std::vector<net::RecordedMessage> messages() const { return transport_->messages(); }
+  [[nodiscard]] std::vector<testing::RecordedMessage> messages() const { return transport_->messages(); }
   [[nodiscard]] const std::map<net::Step, net::Traffic>& sent() const { return channel_.sent(); }
   [[nodiscard]] const std::map<net::Step, net::Traffic>& received() const { return channel_.received(); }
 
  private:
-  std::shared_ptr<net::RecordingTransport> transport_;
+  std::shared_ptr<testing::RecordingTransport> transport_;
   net::Channel channel_;
 };
 

@@ -11,7 +11,7 @@
 #include "blindfl/run/metrics.h"
 #include "blindfl/train/trainer.h"
 #include "nn/deep_fixture.h"
-#include "testing/frame_labels.h"
+#include "testing/frames.h"
 #include "testing/real_data.h"
 
 namespace blindfl::train::categorical_data_test {
@@ -23,8 +23,8 @@ using protocol::Session;
 
 /// What both parties' columns together have, to train with and to test with.
 struct Source {
-  data::Frame train;
-  data::Frame test;
+  testing::LabelledFrame train;
+  testing::LabelledFrame test;
   std::vector<std::string> numeric_a;  ///< the others are B's
   std::vector<std::string> fields_a;
   data::VocabularyOptions vocabulary{};
@@ -41,14 +41,20 @@ bool contains(const std::vector<std::string>& names, const std::string& name) {
 }
 
 /// A's numeric columns first, scaled as the training rows say.
-data::Table numeric_table(const Source& source, const data::Frame& frame) {
-  std::vector<data::NumericColumn> columns;
-  for (const std::string& name : source.numeric_a) columns.push_back(source.train.numeric_column(name));
+data::Table numeric_table(const Source& source, const testing::LabelledFrame& frame) {
+  std::vector<std::string> names = source.numeric_a;
   for (const data::NumericColumn& column : source.train.numeric) {
-    if (!contains(source.numeric_a, column.name)) columns.push_back(column);
+    if (!contains(source.numeric_a, column.name)) names.push_back(column.name);
   }
-  if (columns.empty()) return data::Table::dense(frame.rows, 0, {}, frame.labels);
-  return nn::rounded(data::NumericScaling::fit(columns, source.scaling).apply(frame), 16);
+  if (names.empty()) return data::Table::dense(frame.rows, 0, {}, frame.labels);
+  std::vector<data::NumericColumn> train;
+  std::vector<data::NumericColumn> wanted;
+  for (const std::string& name : names) {
+    train.push_back(testing::numeric_column(source.train, name));
+    wanted.push_back(testing::numeric_column(frame, name));
+  }
+  const data::NumericScaling scaling = testing::fit_scaling(train, source.scaling);
+  return nn::rounded(testing::scaled_table(scaling, wanted, frame.rows, frame.labels), 16);
 }
 
 Prepared prepare(const Source& source, std::size_t batch) {
@@ -58,10 +64,10 @@ Prepared prepare(const Source& source, std::size_t batch) {
   for (const data::CategoryColumn& column : source.train.categories) {
     const std::size_t whose = contains(source.fields_a, column.name) ? 0 : 1;
     const data::Vocabulary vocabulary = data::Vocabulary::fit(column, source.vocabulary);
-    fields[whose].push_back(data::field_of(column, vocabulary));
+    fields[whose].push_back(testing::field_of(column, vocabulary));
     train[whose].push_back(data::encode_column(fields[whose].back(), column, vocabulary));
     test[whose].push_back(
-        data::encode_column(fields[whose].back(), source.test.category_column(column.name), vocabulary));
+        data::encode_column(fields[whose].back(), testing::category_column(source.test, column.name), vocabulary));
   }
   const std::size_t columns_a = source.numeric_a.size();
   return {
@@ -183,8 +189,8 @@ TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
 /// Every second numeric column and field is A's.
 Source criteo() {
   Source source;
-  source.train = data::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
-  source.test = data::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
+  source.train = testing::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  source.test = testing::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
   for (std::size_t i = 0; i < 13; i += 2) source.numeric_a.push_back(source.train.numeric[i].name);
   for (std::size_t i = 0; i < 26; i += 2) source.fields_a.push_back(source.train.categories[i].name);
   source.vocabulary = {.min_count = 20};
@@ -210,12 +216,12 @@ TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
 Source avazu() {
   data::FrameSpec spec;
   spec.others = data::ColumnKind::kCategory;
-  const data::Frame all =
+  const testing::LabelledFrame all =
       testing::with_labels(data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec), "click", "1");
   const made_up::RowSplit split = made_up::hashed_test_rows(all.rows);
   Source source;
-  source.train = all.select_rows(split.train);
-  source.test = all.select_rows(split.test);
+  source.train = testing::select_rows(all, split.train);
+  source.test = testing::select_rows(all, split.test);
   for (std::size_t i = 0; i < all.categories.size(); i += 2) source.fields_a.push_back(all.categories[i].name);
   source.vocabulary = {.min_count = 20};
   return source;

@@ -119,8 +119,8 @@ void expect_as_good_as_joined(const char* name, double federated, double joined,
 
 Experiment a9a() {
   Experiment e;
-  e.train = data::read_libsvm(testing::real_data("a9a.xz"), {.cols = 123}).with_class_labels();
-  e.test = data::read_libsvm(testing::real_data("a9a.t.xz"), {.cols = 123}).with_class_labels();
+  e.train = made_up::with_class_labels(data::read_libsvm(testing::real_data("a9a.xz"), {.cols = 123}));
+  e.test = made_up::with_class_labels(data::read_libsvm(testing::real_data("a9a.t.xz"), {.cols = 123}));
   e.in_a = 62;
   e.family = Family::kLogistic;
   e.features = {.scale = 0, .largest = 1, .clip = false};
@@ -160,7 +160,7 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
 /// A data set in one file, split by the suggested rule; accuracy.
 void expect_accuracy_of_joined(const char* name, const std::string& file, Experiment e, double tolerance = 0.001,
                                const he::Scheme& scheme = he::LatticeScheme(), std::size_t every = 1) {
-  const data::Table all = data::read_libsvm(testing::real_data(file)).with_class_labels();
+  const data::Table all = made_up::with_class_labels(data::read_libsvm(testing::real_data(file)));
   const auto rows = made_up::hashed_test_rows(all.rows());
   const auto some = [&](const std::vector<std::uint32_t>& all_rows) {
     std::vector<std::uint32_t> kept;

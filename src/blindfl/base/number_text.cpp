@@ -121,6 +121,14 @@ std::string seconds_text(double seconds) {
       .append(" min");
 }
 
+std::string amount_text(double value, Unit unit) {
+  constexpr double kLarge = 1000;
+  if (unit == Unit::kBytes) return bytes_text(value);
+  if (unit == Unit::kSeconds) return seconds_text(value);
+  if (value >= 10 * kLarge && value < 1e15) return count_text(static_cast<std::uint64_t>(std::llround(value)));
+  return decimal_text(value, std::abs(value) < kLarge ? 4 : 6);
+}
+
 std::string link_text(double bits_per_second) {
   constexpr std::array<std::string_view, 4> kUnits = {"bit/s", "kbit/s", "Mbit/s", "Gbit/s"};
   return in_units(bits_per_second, kUnits);

@@ -30,6 +30,10 @@ namespace blindfl {
 [[nodiscard]] std::string memory_text(std::uint64_t bytes);
 /// "0.05 ms", "350 ms", "12.3 s", "4 min 05 s", "2 h 03 min"; "< 0.001 ms" for what is less.
 [[nodiscard]] std::string seconds_text(double seconds);
+/// What a number counts.
+enum class Unit { kNumber, kBytes, kSeconds };
+/// In its unit: "0.9124", "12,345", "1.5 MB", "350 ms".
+[[nodiscard]] std::string amount_text(double value, Unit unit);
 /// "1 Gbit/s", "12.5 Mbit/s".
 [[nodiscard]] std::string link_text(double bits_per_second);
 

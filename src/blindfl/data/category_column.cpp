@@ -12,17 +12,6 @@ std::span<const std::uint32_t> CategoryColumn::codes_of(std::size_t row) const {
   return has_several() ? all.subspan(row_starts[row], row_starts[row + 1] - row_starts[row]) : all.subspan(row, 1);
 }
 
-CategoryColumn CategoryColumn::select_rows(std::span<const std::uint32_t> rows) const {
-  CategoryColumn to{.name = name, .dictionary = dictionary};
-  if (has_several()) to.row_starts.push_back(0);
-  for (const std::uint32_t row : rows) {
-    const auto of_row = codes_of(row);
-    to.codes.insert(to.codes.end(), of_row.begin(), of_row.end());
-    if (has_several()) to.row_starts.push_back(to.codes.size());
-  }
-  return to;
-}
-
 CategoryColumnBuilder::CategoryColumnBuilder(std::string name, bool several) {
   column_.name = std::move(name);
   if (several) column_.row_starts.push_back(0);

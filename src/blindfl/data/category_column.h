@@ -32,10 +32,6 @@ struct CategoryColumn {
   [[nodiscard]] bool has_several() const { return !row_starts.empty(); }
   [[nodiscard]] std::size_t rows() const { return has_several() ? row_starts.size() - 1 : codes.size(); }
   [[nodiscard]] std::span<const std::uint32_t> codes_of(std::size_t row) const;
-
-  /// The given rows in the given order, with the whole dictionary; a row may be given more than once.
-  /// Throws InvalidArgument if a row does not exist.
-  [[nodiscard]] CategoryColumn select_rows(std::span<const std::uint32_t> rows) const;
 };
 
 /// Collects a column, category by category.

@@ -1,11 +1,8 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <filesystem>
-#include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "blindfl/data/category_column.h"
@@ -50,16 +47,6 @@ struct Frame {
   std::vector<CategoryColumn> categories{};
   /// One for each row, or none if there is no such column.
   std::vector<std::string> ids{};
-  /// One for each row, if the format itself has labels: see `read_libsvm_fields()`.
-  std::vector<double> labels{};
-
-  /// Throw InvalidArgument if there is no such column.
-  [[nodiscard]] const NumericColumn& numeric_column(std::string_view name) const;
-  [[nodiscard]] const CategoryColumn& category_column(std::string_view name) const;
-
-  /// The given rows in the given order; a row may be given more than once. Dictionaries stay whole.
-  /// Throws InvalidArgument if a row does not exist.
-  [[nodiscard]] Frame select_rows(std::span<const std::uint32_t> chosen) const;
 };
 
 /// Reads a delimited file, plain or compressed, in one pass. Of a multi-valued cell, an empty one is a row without

@@ -30,7 +30,7 @@ std::string_view take_word(std::string_view& rest) {
 /// The rows of a file, entry by entry.
 class LibsvmRows {
  public:
-  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels = false, DigestOfPieces* digest = nullptr)
+  explicit LibsvmRows(const std::filesystem::path& path, bool optional_labels, DigestOfPieces* digest)
       : reader_(path, LineReader::kMaxLineBytes, digest), name_(path.string()), optional_labels_(optional_labels) {}
 
   /// Goes to the next row and reads its label; false after the last one.
@@ -39,8 +39,7 @@ class LibsvmRows {
   bool next_entry();
 
   [[nodiscard]] double label() const { return label_; }
-  /// Of the current entry, as it is written and as a number.
-  [[nodiscard]] std::string_view index_text() const { return index_text_; }
+  /// Of the current entry.
   [[nodiscard]] std::uint64_t index() const { return index_; }
   [[nodiscard]] double value() const { return value_; }
   [[nodiscard]] std::size_t line() const { return reader_.number(); }
@@ -70,7 +69,6 @@ class LibsvmRows {
   std::string_view rest_;
   double label_ = 0;
   std::size_t entry_ = 0;
-  std::string_view index_text_;
   std::uint64_t index_ = 0;
   double value_ = 0;
 };
@@ -121,8 +119,7 @@ void LibsvmRows::read_label(std::string_view word) {
 void LibsvmRows::read_entry(std::string_view word) {
   const std::size_t colon = word.find(':');
   check_entry(colon != std::string_view::npos, "bad index: no colon; an entry reads `index:value`");
-  index_text_ = word.substr(0, colon);
-  const auto [index_parsed, index] = parse_number<std::uint64_t>(index_text_);
+  const auto [index_parsed, index] = parse_number<std::uint64_t>(word.substr(0, colon));
   check_entry(index_parsed != Parsed::kMalformed, "bad index: not a whole number");
   check_entry(index_parsed == Parsed::kFine && index < IntMatrix::kNoColumn - 1, "bad index: too large");
   const auto [value_parsed, value] = parse_real(word.substr(colon + 1));
@@ -144,11 +141,6 @@ Table::Column column_of_entry(const LibsvmRows& rows, const LibsvmOptions& optio
     rows.check_entry(column > columns.back(), "index not ascending; sort the entries of the row");
   }
   return column;
-}
-
-std::string numbered(char letter, std::size_t number) {
-  std::string name(1, letter);
-  return name.append(std::to_string(number));
 }
 
 }  // namespace
@@ -221,36 +213,6 @@ std::optional<LibsvmLine> parse_libsvm_line(std::string_view line, bool optional
 Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options) {
   constexpr std::size_t kAll = std::numeric_limits<std::size_t>::max();
   return *LibsvmReader(path, options).next({.rows = kAll, .entries = kAll});
-}
-
-Frame read_libsvm_fields(const std::filesystem::path& path, std::size_t numeric, std::size_t categorical) {
-  const std::size_t fields = numeric + categorical;
-  require<InvalidArgument>(
-      numeric <= DelimitedReader::kMaxColumns && categorical <= DelimitedReader::kMaxColumns && fields > 0,
-      "read_libsvm_fields: ", numeric, " and ", categorical, " fields are too few or too many");
-  LibsvmRows rows(path);
-  Frame frame;
-  std::vector<CategoryColumnBuilder> builders;
-  for (std::size_t i = 1; i <= numeric; ++i) frame.numeric.push_back({.name = numbered('I', i)});
-  for (std::size_t i = 1; i <= categorical; ++i) builders.emplace_back(numbered('C', i), false);
-  for (; rows.next_row(); ++frame.rows) {
-    frame.labels.push_back(rows.label());
-    std::size_t field = 0;
-    for (; rows.next_entry(); ++field) {
-      rows.check_entry(field < fields, "one more than the ", fields, " fields of a row");
-      if (field < numeric) {
-        rows.check_entry(rows.index() == field + 1, "bad index: not the number of this numeric field");
-        frame.numeric[field].values.push_back(rows.value());
-      } else {
-        rows.check_entry(rows.value() == 1, "bad value: a category reads `id:1`");
-        builders[field - numeric].add(rows.index_text());
-      }
-    }
-    rows.check_row(field == fields, field, " entries instead of ", fields);
-  }
-  rows.check_any(frame.rows > 0);
-  for (CategoryColumnBuilder& builder : builders) frame.categories.push_back(builder.finish());
-  return frame;
 }
 
 }  // namespace blindfl::data

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "blindfl/base/digest.h"
-#include "blindfl/data/frame.h"
 #include "blindfl/data/table.h"
 
 namespace blindfl::data {
@@ -79,11 +78,5 @@ struct LibsvmLine {
 /// Throws DataError, with the file, the line and the kind of fault but never the value, for anything else, and for a
 /// file without rows; InvalidArgument if `options` make no sense.
 [[nodiscard]] Table read_libsvm(const std::filesystem::path& path, const LibsvmOptions& options = {});
-
-/// Reads rows of a fixed number of fields by their place, as Criteo's are published: a label, then `numeric` entries
-/// `1:value 2:value ...`, then `categorical` entries `id:1`, whose id is the category; ids may be shared by fields, and
-/// may be those of numeric entries. The columns are called I1, I2, ... and C1, C2, ..., and nothing is missing.
-/// Throws as `read_libsvm()` does, and DataError if a row has more or fewer entries or they are of another form.
-[[nodiscard]] Frame read_libsvm_fields(const std::filesystem::path& path, std::size_t numeric, std::size_t categorical);
 
 }  // namespace blindfl::data

@@ -108,14 +108,6 @@ NumericScaling::Column NumericScaling::fit_column(const ScalingFit& seen, std::s
   return to;
 }
 
-NumericScaling NumericScaling::fit(std::span<const NumericColumn> columns, std::span<const ScalingOptions> options) {
-  std::vector<std::string> names(columns.size());
-  std::ranges::transform(columns, names.begin(), &NumericColumn::name);
-  ScalingFit seen(std::move(names), options);
-  seen.add(columns);
-  return fit(seen);
-}
-
 NumericScaling NumericScaling::fit(const ScalingFit& seen) {
   NumericScaling scaling;
   scaling.columns_.reserve(seen.columns_.size());
@@ -135,22 +127,6 @@ double NumericScaling::Column::apply(double x, std::size_t row) const {
   return scaled;
 }
 
-Table NumericScaling::apply(const Frame& frame) const {
-  std::vector<double> values(frame.rows * columns_.size());
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    // Where it was in the training rows, more often than not.
-    const bool in_place = c < frame.numeric.size() && frame.numeric[c].name == columns_[c].name;
-    const auto from = in_place ? frame.numeric.begin() + static_cast<std::ptrdiff_t>(c)
-                               : std::ranges::find(frame.numeric, columns_[c].name, &NumericColumn::name);
-    require<DataError>(from != frame.numeric.end(), "the data has no numeric column '", columns_[c].name,
-                       "', which the model was trained with");
-    for (std::size_t r = 0; r < frame.rows; ++r) {
-      values[r * columns_.size() + c] = columns_[c].apply(from->values.at(r), r);
-    }
-  }
-  return Table::dense(frame.rows, columns_.size(), std::move(values), frame.labels);
-}
-
 double NumericScaling::largest() const {
   double largest = 0;
   for (const Column& column : columns_) largest = std::max({largest, std::abs(column.low), std::abs(column.high)});
@@ -162,8 +138,7 @@ void NumericScaling::save(ByteSink& out) const {
   out.write_u32(kStateVersion);
   out.write_u64(columns_.size());
   for (const Column& column : columns_) {
-    out.write_u32(static_cast<std::uint32_t>(column.name.size()));
-    out.write(as_bytes(column.name));
+    out.write_text(column.name);
     out.write_u8(column.log ? 1 : 0);
     for (const double x : {column.missing, column.centre, column.factor, column.low, column.high}) out.write_real(x);
   }
@@ -183,16 +158,11 @@ NumericScaling NumericScaling::load(ByteSource& in) {
 
 NumericScaling::Column NumericScaling::load_column(ByteSource& in) {
   Column column;
-  const std::uint32_t length = in.read_u32();
-  require<DataError>(length <= kMaxNameBytes && length <= in.remaining(),
-                     "the saved scaling has a name that is too long");
-  column.name.resize(length);
-  in.read(std::as_writable_bytes(std::span(column.name)));
-  const std::uint8_t log = in.read_u8();
-  column.log = log == 1;
+  column.name = in.read_text(kMaxNameBytes);
+  column.log = in.read_flag();
   for (double* x : {&column.missing, &column.centre, &column.factor, &column.low, &column.high}) *x = in.read_real();
-  require<DataError>(log <= 1 && !std::isinf(column.missing) && std::isfinite(column.centre) &&
-                         std::isfinite(column.factor) && column.factor >= 0 && column.low <= column.high,
+  require<DataError>(!std::isinf(column.missing) && std::isfinite(column.centre) && std::isfinite(column.factor) &&
+                         column.factor >= 0 && column.low <= column.high,
                      "the saved scaling has numbers that cannot be");
   return column;
 }

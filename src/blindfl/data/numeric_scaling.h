@@ -9,7 +9,6 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/data/column_kind.h"
 #include "blindfl/data/frame.h"
-#include "blindfl/data/table.h"
 
 namespace blindfl::data {
 
@@ -33,24 +32,12 @@ class ScalingFit;
 /// party that has the columns.
 class NumericScaling {
  public:
-  /// `options` for each column, or one for all.
-  /// Throws DataError if a column has a missing number and none is allowed, none that is not missing, or numbers too
-  /// large to be added up; InvalidArgument if `options` make no sense.
-  [[nodiscard]] static NumericScaling fit(std::span<const NumericColumn> columns,
-                                          std::span<const ScalingOptions> options);
-  [[nodiscard]] static NumericScaling fit(std::span<const NumericColumn> columns, const ScalingOptions& options = {}) {
-    return fit(columns, std::span(&options, 1));
-  }
-
-  /// The same of training rows that were seen piece by piece.
+  /// Throws DataError if a column has no number that is not missing, or numbers too large to be added up.
   [[nodiscard]] static NumericScaling fit(const ScalingFit& seen);
 
-  /// A dense table with the columns that this was fitted to, in that order, found in `frame` by name, and its labels.
-  /// Throws DataError, with row and column but never the value, if a column is not there, a missing number is not
-  /// allowed, or one is too large.
-  [[nodiscard]] Table apply(const Frame& frame) const;
-
-  /// The same of one number, of the column of that place. `row` serves the error only.
+  /// What a number of the column of that place becomes. `row` serves the error only.
+  /// Throws DataError, with row and column but never the value, if a missing number is not allowed, or one is too
+  /// large.
   [[nodiscard]] double apply(double x, std::size_t column, std::size_t row) const {
     return columns_[column].apply(x, row);
   }
@@ -59,7 +46,7 @@ class NumericScaling {
   /// Columns whose numbers were all the same in the training rows: nothing can be learned from them. Known after
   /// `fit()`, and not saved.
   [[nodiscard]] const std::vector<std::string>& constant_columns() const { return constant_; }
-  /// No number in any table that this makes is larger, whatever the rows; infinity if a column is not clipped.
+  /// No number that this makes is larger, whatever the rows; infinity if a column is not clipped.
   [[nodiscard]] double largest() const;
 
   void save(ByteSink& out) const;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <map>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -71,70 +70,6 @@ Table Table::csr(std::size_t rows, std::size_t cols, std::vector<std::size_t> ro
   return table;
 }
 
-Table Table::select_columns(std::size_t begin, std::size_t end) const {
-  require<InvalidArgument>(begin <= end && end <= cols_, "select_columns: columns ", begin, " to ", end, " of ", cols_,
-                           " do not exist");
-  Table to(kind_, rows_, end - begin);
-  to.labels_ = labels_;
-  if (kind_ == Kind::kDense) {
-    to.values_.reserve(rows_ * to.cols_);
-    for (std::size_t r = 0; r < rows_; ++r) {
-      const auto row = values_.begin() + static_cast<std::ptrdiff_t>(r * cols_);
-      to.values_.insert(to.values_.end(), row + static_cast<std::ptrdiff_t>(begin),
-                        row + static_cast<std::ptrdiff_t>(end));
-    }
-    return to;
-  }
-  to.row_starts_ = {0};
-  to.row_starts_.reserve(rows_ + 1);
-  for (std::size_t r = 0; r < rows_; ++r) {
-    for_each_in_row(r, [&](std::size_t c, double value) {
-      if (c < begin || c >= end) return;
-      to.columns_.push_back(static_cast<Column>(c - begin));
-      to.values_.push_back(value);
-    });
-    to.row_starts_.push_back(to.columns_.size());
-  }
-  return to;
-}
-
-Table Table::select_columns(std::span<const Column> columns) const {
-  // Where a column goes; kNoColumn if it is left behind.
-  std::vector<Column> place(cols_, IntMatrix::kNoColumn);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    require<InvalidArgument>(columns[i] < cols_, "select_columns: column ", columns[i], " of ", cols_,
-                             " does not exist");
-    require<InvalidArgument>(place[columns[i]] == IntMatrix::kNoColumn, "select_columns: column ", columns[i],
-                             " is given twice");
-    place[columns[i]] = static_cast<Column>(i);
-  }
-  Table to(kind_, rows_, columns.size());
-  to.labels_ = labels_;
-  if (kind_ == Kind::kDense) {
-    to.values_.reserve(rows_ * to.cols_);
-    for (std::size_t r = 0; r < rows_; ++r) {
-      for (const Column c : columns) to.values_.push_back(values_[r * cols_ + c]);
-    }
-    return to;
-  }
-  to.row_starts_ = {0};
-  to.row_starts_.reserve(rows_ + 1);
-  std::vector<std::pair<Column, double>> row;
-  for (std::size_t r = 0; r < rows_; ++r) {
-    row.clear();
-    for_each_in_row(r, [&](std::size_t c, double value) {
-      if (place[c] != IntMatrix::kNoColumn) row.emplace_back(place[c], value);
-    });
-    std::ranges::sort(row, {}, &std::pair<Column, double>::first);
-    for (const auto& [column, value] : row) {
-      to.columns_.push_back(column);
-      to.values_.push_back(value);
-    }
-    to.row_starts_.push_back(to.columns_.size());
-  }
-  return to;
-}
-
 Table Table::select_rows(std::span<const std::uint32_t> rows) const {
   check_frame(rows.size(), cols_);
   for (const std::uint32_t r : rows) {
@@ -160,27 +95,6 @@ Table Table::with_labels(std::vector<double> labels) const {
   check_labels(rows_, labels);
   Table to = *this;
   to.labels_ = std::move(labels);
-  return to;
-}
-
-Table Table::with_class_labels() const {
-  std::map<double, double> classes;
-  for (const double label : labels_) classes[label] = 0;
-  double next = 0;
-  for (auto& [label, index] : classes) index = next++;
-  std::vector<double> indices(labels_.size());
-  std::ranges::transform(labels_, indices.begin(), [&](double label) { return classes.at(label); });
-  return with_labels(std::move(indices));
-}
-
-Table Table::as_dense() const {
-  if (kind_ == Kind::kDense) return *this;
-  Table to(Kind::kDense, rows_, cols_);
-  to.labels_ = labels_;
-  to.values_.resize(rows_ * cols_);
-  for (std::size_t r = 0; r < rows_; ++r) {
-    for_each_in_row(r, [&](std::size_t c, double value) { to.values_[r * cols_ + c] = value; });
-  }
   return to;
 }
 

@@ -47,11 +47,6 @@ class Table {
     }
   }
 
-  /// The columns begin, ..., end - 1, with the labels. Throws InvalidArgument unless begin <= end <= cols().
-  [[nodiscard]] Table select_columns(std::size_t begin, std::size_t end) const;
-  /// The given columns in the given order, with the labels.
-  /// Throws InvalidArgument if a column does not exist or is given twice.
-  [[nodiscard]] Table select_columns(std::span<const Column> columns) const;
   /// The given rows in the given order, with their labels; a row may be given more than once.
   /// Throws InvalidArgument if a row does not exist.
   [[nodiscard]] Table select_rows(std::span<const std::uint32_t> rows) const;
@@ -59,10 +54,6 @@ class Table {
   /// The same features with other labels, or with none.
   /// Throws InvalidArgument if there are labels but not one finite number for each row.
   [[nodiscard]] Table with_labels(std::vector<double> labels) const;
-  /// The same features with the labels 0, 1, 2, ... in the order of the labels' values: what classifiers take.
-  [[nodiscard]] Table with_class_labels() const;
-  /// The same table, every value stored.
-  [[nodiscard]] Table as_dense() const;
 
   /// The features as integers, dense or CSR as the table is.
   /// Throws DataError naming row and column of a value that `encoding` has no room for.

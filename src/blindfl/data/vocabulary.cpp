@@ -98,10 +98,7 @@ void Vocabulary::save(ByteSink& out) const {
   out.write_u64(size() - 1);
   std::vector<std::string_view> names(indices_.size());
   for (const auto& [name, index] : indices_) names[index - 1] = name;
-  for (const std::string_view name : names) {
-    out.write_u32(static_cast<std::uint32_t>(name.size()));
-    out.write(as_bytes(name));
-  }
+  for (const std::string_view name : names) out.write_text(name);
 }
 
 Vocabulary Vocabulary::load(ByteSource& in) {
@@ -126,23 +123,10 @@ Vocabulary Vocabulary::load(ByteSource& in) {
 void Vocabulary::load_names(ByteSource& in, std::uint64_t count) {
   require<DataError>(count <= in.remaining() / sizeof(std::uint32_t),
                      "the saved vocabulary is cut short: it lacks some of its categories");
-  std::string name;
   for (std::uint64_t i = 1; i <= count; ++i) {
-    const std::uint32_t length = in.read_u32();
-    require<DataError>(length <= kMaxNameBytes, "the saved vocabulary has a category that is too long");
-    name.resize(length);
-    in.read(std::as_writable_bytes(std::span(name)));
-    require<DataError>(indices_.emplace(name, static_cast<Column>(i)).second,
+    require<DataError>(indices_.emplace(in.read_text(kMaxNameBytes), static_cast<Column>(i)).second,
                        "the saved vocabulary has a category twice");
   }
-}
-
-CategoryField field_of(const CategoryColumn& column, const Vocabulary& vocabulary, Pooling pooling) {
-  CategoryField field{.name = column.name, .categories = vocabulary.size(), .most = 1, .pooling = pooling};
-  if (column.has_several()) {
-    for (std::size_t r = 0; r < column.rows(); ++r) field.most = std::max(field.most, column.codes_of(r).size());
-  }
-  return field;
 }
 
 IntMatrix encode_column(const CategoryField& field, const CategoryColumn& column, const Vocabulary& vocabulary) {

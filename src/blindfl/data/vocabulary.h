@@ -73,11 +73,6 @@ class Vocabulary {
   std::unordered_map<std::string, Column, TextHash, std::equal_to<>> indices_;
 };
 
-/// The public facts of a column: as many categories as `vocabulary` has rows, and as many of them in one row as any row
-/// of `column` has.
-[[nodiscard]] CategoryField field_of(const CategoryColumn& column, const Vocabulary& vocabulary,
-                                     Pooling pooling = Pooling::kSum);
-
 /// The column as a matrix for the table of `field`, through `encode_categories`. Missing and unknown categories are
 /// `CategoryField::kUnknown`.
 /// Throws DataError, naming the row, if one has more categories than `field.most`; InvalidArgument if `field` belongs

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <vector>
 
@@ -28,9 +27,6 @@ class LocalModelImpl : public torch::nn::Module {
   torch::Tensor weight;  ///< inputs x first width, as the source layer has it
   torch::Tensor bias;
   torch::nn::Sequential top{nullptr};
-  /// If set, the first layer's output is off by as much as an opening at this many fractional bits leaves it: the sum
-  /// of two roundings, at random. For telling what rounding alone does to training.
-  std::optional<int> opened_at;
 };
 TORCH_MODULE(LocalModel);
 

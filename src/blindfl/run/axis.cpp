@@ -49,7 +49,7 @@ std::string short_number(double value) {
   return decimal_text(value, kTickDigits);
 }
 
-std::vector<std::string> tick_texts(const std::vector<double>& ticks, AxisUnit unit, double largest) {
+std::vector<std::string> tick_texts(const std::vector<double>& ticks, Unit unit, double largest) {
   std::vector<std::string> texts;
   texts.reserve(ticks.size());
   for (const double tick : ticks) texts.push_back(tick_text(tick, unit, largest));
@@ -71,14 +71,14 @@ std::vector<double> round_ticks(double low, double high, std::size_t most) {
   return ticks;
 }
 
-std::string tick_text(double value, AxisUnit unit, double largest) {
+std::string tick_text(double value, Unit unit, double largest) {
   switch (unit) {
-    case AxisUnit::kBytes:
+    case Unit::kBytes:
       return bytes_text(value);
-    case AxisUnit::kSeconds:
+    case Unit::kSeconds:
       // All of an axis in one unit: minutes and seconds mixed are hard to compare.
       return largest < 1 ? short_number(value * 1e3).append(" ms") : short_number(value).append(" s");
-    case AxisUnit::kNumber:
+    case Unit::kNumber:
       return short_number(value);
   }
   return "";
@@ -146,7 +146,7 @@ double Range::share(double value) const {
   return std::clamp((value / 2 - low / 2) / (high / 2 - low / 2), 0.0, 1.0);
 }
 
-Plot::Plot(const Range& x, const Range& y, AxisUnit y_unit) : x_(x), y_(y), y_unit_(y_unit), left_(kLeast) {
+Plot::Plot(const Range& x, const Range& y, Unit y_unit) : x_(x), y_(y), y_unit_(y_unit), left_(kLeast) {
   // Room for the longest number at the y axis.
   for (const std::string& text : tick_texts(round_ticks(y_.low, y_.high, kMostTicks), y_unit_, y_.high)) {
     left_ = std::max(left_, width_of(text) + kTickGap);
@@ -183,7 +183,7 @@ void Plot::draw_x_ticks(Markup& out) const {
   // As many as stand beside each other.
   for (std::size_t most = kMostTicks; most > 1; --most) {
     ticks = round_ticks(x_.low, x_.high, most);
-    texts = tick_texts(ticks, AxisUnit::kNumber, x_.high);
+    texts = tick_texts(ticks, Unit::kNumber, x_.high);
     double needed = 0;
     for (const std::string& text : texts) needed = std::max(needed, width_of(text) + kTickGap);
     if (ticks.size() < 2 || at_x(ticks[1]) - at_x(ticks[0]) >= needed) break;

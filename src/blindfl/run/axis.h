@@ -20,7 +20,7 @@ constexpr double kChartWidth = 460;
 [[nodiscard]] std::vector<double> round_ticks(double low, double high, std::size_t most);
 
 /// A number beside an axis whose largest is `largest`: "0.25", "20k", "1.5 MB", "350 ms".
-[[nodiscard]] std::string tick_text(double value, AxisUnit unit, double largest);
+[[nodiscard]] std::string tick_text(double value, Unit unit, double largest);
 
 /// About how wide a text is on paper, in the size of ticks: rather too much than too little.
 [[nodiscard]] double width_of(std::string_view text);
@@ -56,7 +56,7 @@ struct Range {
 class Plot {
  public:
   /// Ranges that can be divided.
-  Plot(const Range& x, const Range& y, AxisUnit y_unit);
+  Plot(const Range& x, const Range& y, Unit y_unit);
 
   [[nodiscard]] const Range& x() const { return x_; }
   [[nodiscard]] const Range& y() const { return y_; }
@@ -75,7 +75,7 @@ class Plot {
 
   Range x_;
   Range y_;
-  AxisUnit y_unit_;
+  Unit y_unit_;
   double left_ = 0;
 };
 

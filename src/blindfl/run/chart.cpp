@@ -234,7 +234,7 @@ void draw(Markup& out, const Histogram& histogram) {
   }
   Range y{0, 1};
   for (const double count : histogram.counts) y.add(count);
-  const Plot plot(Range{histogram.low, histogram.high}.widened(), y.rounded(), AxisUnit::kNumber);
+  const Plot plot(Range{histogram.low, histogram.high}.widened(), y.rounded(), Unit::kNumber);
   open_svg(out, histogram.title, Plot::height());
   plot.draw_axes(out, histogram.x_label);
   const double width = (plot.right() - plot.left()) / static_cast<double>(histogram.counts.size());

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "blindfl/base/number_text.h"
 #include "blindfl/run/markup.h"
 
 // Charts as SVG inside HTML. Colours come from the page's style sheet, by class, so that a page can be light or dark.
@@ -33,9 +34,6 @@ struct ChartLine {
   std::optional<std::size_t> colour = std::nullopt;  ///< one of four; else by its place among the chart's lines
 };
 
-/// What numbers along an axis count.
-enum class AxisUnit { kNumber, kBytes, kSeconds };
-
 /// A line has no more points on paper: where there are more, each is the mean of several that follow each other.
 constexpr std::size_t kMostChartPoints = 300;
 /// There are no more dots on paper: where there are more, some of them are drawn, at equal distances in their order.
@@ -51,7 +49,7 @@ struct LineChart {
   std::string title;  ///< for those who cannot see it, too
   std::string x_label;
   std::vector<ChartLine> lines;
-  AxisUnit y_unit = AxisUnit::kNumber;
+  Unit y_unit = Unit::kNumber;
   /// Both axes from 0 to 1, and a dotted diagonal: for ROC and calibration.
   bool unit_square = false;
   /// Both axes alike, and a dotted diagonal: for predictions against what they should be.

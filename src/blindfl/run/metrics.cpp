@@ -88,27 +88,6 @@ std::vector<RocPoint> all_corners(std::string_view metric, Numbers scores, Numbe
   return corners;
 }
 
-/// Weights of rows by what they are and what their score says.
-struct Confusion {
-  double true_positive = 0;
-  double false_positive = 0;
-  double true_negative = 0;
-  double false_negative = 0;
-};
-
-Confusion confusion(std::string_view metric, Numbers scores, Numbers labels, double threshold, Numbers weights) {
-  check(metric, scores, 1, labels, weights);
-  require<InvalidArgument>(!std::isnan(threshold), metric, ": the threshold is not a number");
-  Confusion sums;
-  for (std::size_t r = 0; r < labels.size(); ++r) {
-    const bool said = scores[r] > threshold;
-    double& sum = is_positive(labels[r]) ? (said ? sums.true_positive : sums.false_negative)
-                                         : (said ? sums.false_positive : sums.true_negative);
-    sum += weight_of(weights, r);
-  }
-  return sums;
-}
-
 void check_classes(std::string_view metric, std::size_t classes, Numbers labels) {
   require<InvalidArgument>(
       std::ranges::all_of(labels,
@@ -121,7 +100,26 @@ struct ClassSums {
   double of_it = 0;
   double taken_for_it = 0;
   double both = 0;
+
+  void add(double weight, bool is_of_it, bool is_taken_for_it) {
+    of_it += is_of_it ? weight : 0;
+    taken_for_it += is_taken_for_it ? weight : 0;
+    both += is_of_it && is_taken_for_it ? weight : 0;
+  }
+  [[nodiscard]] double precision() const { return taken_for_it > 0 ? both / taken_for_it : 0; }
+  [[nodiscard]] double recall() const { return of_it > 0 ? both / of_it : 0; }
 };
+
+/// Of the positive rows, by whether scores are above a threshold.
+ClassSums positive_sums(std::string_view metric, Numbers scores, Numbers labels, double threshold, Numbers weights) {
+  check(metric, scores, 1, labels, weights);
+  require<InvalidArgument>(!std::isnan(threshold), metric, ": the threshold is not a number");
+  ClassSums sums;
+  for (std::size_t r = 0; r < labels.size(); ++r) {
+    sums.add(weight_of(weights, r), is_positive(labels[r]), scores[r] > threshold);
+  }
+  return sums;
+}
 
 std::vector<ClassSums> class_sums(std::string_view metric, Numbers scores, std::size_t classes, Numbers labels,
                                   Numbers weights) {
@@ -133,20 +131,19 @@ std::vector<ClassSums> class_sums(std::string_view metric, Numbers scores, std::
     const auto predicted = static_cast<std::size_t>(std::ranges::max_element(row) - row.begin());
     const auto truth = static_cast<std::size_t>(labels[r]);
     const double w = weight_of(weights, r);
-    sums[truth].of_it += w;
-    sums[predicted].taken_for_it += w;
-    if (predicted == truth) sums[truth].both += w;
+    sums[truth].add(w, true, predicted == truth);
+    if (predicted != truth) sums[predicted].add(w, false, true);
   }
   return sums;
 }
 
-/// Of the classes that have rows, the mean of `both` as a share of another sum.
-double mean_share(const std::vector<ClassSums>& sums, double ClassSums::*of) {
+/// The mean over the classes that have rows.
+double class_mean(const std::vector<ClassSums>& sums, double (ClassSums::*share)() const) {
   double all = 0;
   double count = 0;
   for (const ClassSums& each : sums) {
     if (each.of_it <= 0) continue;
-    all += each.*of > 0 ? each.both / (each.*of) : 0;
+    all += (each.*share)();
     count += 1;
   }
   return all / count;
@@ -178,8 +175,10 @@ double ks(Numbers scores, Numbers labels, Numbers weights) {
 }
 
 double binary_accuracy(Numbers scores, Numbers labels, double threshold, Numbers weights) {
-  const Confusion sums = confusion("accuracy", scores, labels, threshold, weights);
-  return (sums.true_positive + sums.true_negative) / total_weight(weights, labels.size());
+  check("accuracy", scores, 1, labels, weights);
+  require<InvalidArgument>(!std::isnan(threshold), "accuracy: the threshold is not a number");
+  return mean(labels.size(), weights,
+              [&](std::size_t r) { return (scores[r] > threshold) == is_positive(labels[r]) ? 1.0 : 0.0; });
 }
 
 double class_accuracy(Numbers scores, std::size_t classes, Numbers labels, Numbers weights) {
@@ -191,9 +190,9 @@ double class_accuracy(Numbers scores, std::size_t classes, Numbers labels, Numbe
 }
 
 double f1(Numbers scores, Numbers labels, double threshold, Numbers weights) {
-  const Confusion sums = confusion("F1", scores, labels, threshold, weights);
-  const double of = 2 * sums.true_positive + sums.false_positive + sums.false_negative;
-  return of > 0 ? 2 * sums.true_positive / of : 0;
+  const ClassSums sums = positive_sums("F1", scores, labels, threshold, weights);
+  const double of = sums.of_it + sums.taken_for_it;
+  return of > 0 ? 2 * sums.both / of : 0;
 }
 
 double average_precision(Numbers scores, Numbers labels, Numbers weights) {
@@ -216,23 +215,19 @@ double average_precision(Numbers scores, Numbers labels, Numbers weights) {
 }
 
 double precision(Numbers scores, Numbers labels, double threshold, Numbers weights) {
-  const Confusion sums = confusion("precision", scores, labels, threshold, weights);
-  const double taken = sums.true_positive + sums.false_positive;
-  return taken > 0 ? sums.true_positive / taken : 0;
+  return positive_sums("precision", scores, labels, threshold, weights).precision();
 }
 
 double recall(Numbers scores, Numbers labels, double threshold, Numbers weights) {
-  const Confusion sums = confusion("recall", scores, labels, threshold, weights);
-  const double positive = sums.true_positive + sums.false_negative;
-  return positive > 0 ? sums.true_positive / positive : 0;
+  return positive_sums("recall", scores, labels, threshold, weights).recall();
 }
 
 double class_precision(Numbers scores, std::size_t classes, Numbers labels, Numbers weights) {
-  return mean_share(class_sums("precision", scores, classes, labels, weights), &ClassSums::taken_for_it);
+  return class_mean(class_sums("precision", scores, classes, labels, weights), &ClassSums::precision);
 }
 
 double class_recall(Numbers scores, std::size_t classes, Numbers labels, Numbers weights) {
-  return mean_share(class_sums("recall", scores, classes, labels, weights), &ClassSums::of_it);
+  return class_mean(class_sums("recall", scores, classes, labels, weights), &ClassSums::recall);
 }
 
 double lift(Numbers scores, Numbers labels, double share, Numbers weights) {

@@ -56,7 +56,6 @@ struct PlanFact {
 
 /// What the planner expected of the run, and what it took.
 struct CostComparison {
-  enum class Unit { kBytes, kSeconds, kCount };
   std::string what;
   double predicted = 0;
   double measured = 0;

@@ -16,7 +16,7 @@ struct MeasureWords {
   std::string_view words;
 };
 
-constexpr std::array<MeasureWords, 20> kWords = {{
+constexpr std::array<MeasureWords, 18> kWords = {{
     {"auc", "AUC"},
     {"pr_auc", "PR-AUC"},
     {"ks", "KS"},
@@ -24,11 +24,9 @@ constexpr std::array<MeasureWords, 20> kWords = {{
     {"rmse", "RMSE"},
     {"mae", "MAE"},
     {"r2", "R\xC2\xB2"},
-    {"r_squared", "R\xC2\xB2"},
     {"lift", "lift"},
     {"log_loss", "log loss"},
     {"deviance", "Poisson deviance"},
-    {"macro_f1", "macro F1"},
     {"rows_per_second", "rows a second"},
     {"seconds_per_step", "time of a step"},
     {"seconds_computing", "time computing"},
@@ -38,18 +36,6 @@ constexpr std::array<MeasureWords, 20> kWords = {{
     {"memory_bytes", "memory"},
     {"learning_rate", "learning rate"},
 }};
-
-std::string cost_text(double value, CostComparison::Unit unit) {
-  switch (unit) {
-    case CostComparison::Unit::kBytes:
-      return bytes_text(value);
-    case CostComparison::Unit::kSeconds:
-      return seconds_text(value);
-    case CostComparison::Unit::kCount:
-      return decimal_text(value, 6);
-  }
-  return "-";
-}
 
 }  // namespace
 
@@ -91,25 +77,13 @@ std::string words_for(std::string_view measure) {
   return words;
 }
 
-AxisUnit unit_of(std::string_view measure) {
-  if (measure.starts_with("bytes_") || measure.ends_with("_bytes")) return AxisUnit::kBytes;
-  return measure.starts_with("seconds_") ? AxisUnit::kSeconds : AxisUnit::kNumber;
+Unit unit_of(std::string_view measure) {
+  if (measure.starts_with("bytes_") || measure.ends_with("_bytes")) return Unit::kBytes;
+  return measure.starts_with("seconds_") ? Unit::kSeconds : Unit::kNumber;
 }
 
 std::string value_text(std::string_view measure, double value) {
-  constexpr double kLarge = 1000;
-  switch (unit_of(measure)) {
-    case AxisUnit::kBytes:
-      return bytes_text(value);
-    case AxisUnit::kSeconds:
-      return seconds_text(value);
-    case AxisUnit::kNumber:
-      break;
-  }
-  if (std::abs(value) >= 10 * kLarge && value > 0 && value < 1e15) {
-    return count_text(static_cast<std::uint64_t>(std::llround(value)));
-  }
-  return decimal_text(value, std::abs(value) < kLarge ? 4 : 6);
+  return amount_text(value, unit_of(measure));
 }
 
 void write_plan(Markup& out, const std::vector<PlanFact>& plan) {
@@ -148,7 +122,7 @@ void write_costs(Markup& out, const RunReport& report) {
   out.element("h2", "What was planned, and what it took");
   Table table(out, 1, {"", "predicted", "measured", "measured / predicted"});
   for (const CostComparison& cost : report.costs) {
-    table.row({cost.what, cost_text(cost.predicted, cost.unit), cost_text(cost.measured, cost.unit),
+    table.row({cost.what, amount_text(cost.predicted, cost.unit), amount_text(cost.measured, cost.unit),
                cost.predicted > 0 ? decimal_text(cost.measured / cost.predicted, 3) : "-"});
   }
   table.end();

@@ -43,7 +43,7 @@ void tile(Markup& out, std::string_view name, std::string_view value, std::strin
 [[nodiscard]] std::string words_for(std::string_view measure);
 /// A measure's value in its unit: "0.9124", "1.5 MB", "350 ms".
 [[nodiscard]] std::string value_text(std::string_view measure, double value);
-[[nodiscard]] AxisUnit unit_of(std::string_view measure);
+[[nodiscard]] Unit unit_of(std::string_view measure);
 
 /// Curves with more than one value, in charts; of quality or of the work.
 void write_quality(Markup& out, const RunReport& report);

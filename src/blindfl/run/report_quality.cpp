@@ -119,7 +119,7 @@ void add_lines(LineChart& chart, const CurveGroup& group, const MeasureCurve& cu
 
 LineChart chart_of(const CurveGroup& group, const RunReport& report) {
   LineChart chart{.title = words_for(group.name), .x_label = "step", .lines = {}};
-  chart.y_unit = group.name == "bytes" ? AxisUnit::kBytes : unit_of(group.name);
+  chart.y_unit = group.name == "bytes" ? Unit::kBytes : unit_of(group.name);
   if (group.name == "bytes") chart.title = "bytes per log line";
   for (const MeasureCurve* curve : group.curves) add_lines(chart, group, *curve, report);
   const bool judged = std::ranges::any_of(group.curves, [](const MeasureCurve* c) { return c->set != kTrainSet; });

@@ -168,15 +168,6 @@ std::filesystem::path RunFolder::new_ledger_path() const {
   }
 }
 
-std::vector<std::filesystem::path> RunFolder::ledgers() const {
-  std::vector<std::filesystem::path> found;
-  for (std::uint64_t number = 1;; ++number) {
-    std::filesystem::path path = numbered_ledger(path_, number);
-    if (!is_there(path)) return found;
-    found.push_back(std::move(path));
-  }
-}
-
 std::vector<SavedStep> RunFolder::checkpoints() const {
   std::vector<SavedStep> found;
   for (const auto& entry : std::filesystem::directory_iterator(path_ / kCheckpoints)) {

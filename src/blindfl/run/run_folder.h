@@ -65,9 +65,8 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path report_path() const { return path_ / "report.html"; }
   [[nodiscard]] std::filesystem::path checkpoint_path(std::uint64_t step) const;
 
-  /// Ledgers are never overwritten: a name that is not taken, and those that are, the oldest first.
+  /// Ledgers are never overwritten: a name that is not taken.
   [[nodiscard]] std::filesystem::path new_ledger_path() const;
-  [[nodiscard]] std::vector<std::filesystem::path> ledgers() const;
 
   /// Checkpoints, the newest first. Nothing is known of their content.
   [[nodiscard]] std::vector<SavedStep> checkpoints() const;

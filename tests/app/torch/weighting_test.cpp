@@ -159,7 +159,7 @@ TEST(AlignedIds, HaveAnotherDigestInEachSession) {
       std::ostringstream out;
       return align_rows(session, job, rows_of({"x", "y", "z"}), "training rows", out).size();
     });
-    for (const net::RecordedMessage& message : parties.recording(Party::kA).messages()) {
+    for (const testing::RecordedMessage& message : parties.recording(Party::kA).messages()) {
       if (message.message.step == protocol::steps::kAlignedOrder) return message.payload;
     }
     return Bytes();

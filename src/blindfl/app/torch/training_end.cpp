@@ -3,15 +3,13 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <iomanip>
 #include <ostream>
-#include <sstream>
 
 #include "blindfl/app/torch/baseline.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/scores_file.h"
 #include "blindfl/app/torch/scoring_counts.h"
-#include "blindfl/app/torch/training_report.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/run/loss_trend.h"
 
@@ -21,12 +19,6 @@ namespace {
 
 /// A baseline may take as long as training did, and this many seconds in any case.
 constexpr double kBaselineSeconds = 60;
-
-std::string decimal(double value) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4) << value;
-  return text.str();
-}
 
 void keep_best(const TrainedRun& run) {
   const train::TrainingState& state = run.loop.state();
@@ -42,7 +34,7 @@ void keep_best(const TrainedRun& run) {
   }
   run.loop.keep_best();
   out << "the model of step " << state.best_step << " (epoch " << epoch << ") was the best in validation, and is kept";
-  if (state.best) out << ": " << decimal(*state.best);
+  if (state.best) out << ": " << fixed_text(*state.best, 4);
   out << "\n";
 }
 
@@ -115,13 +107,7 @@ run::RunReport write_report(const TrainedRun& run, const std::optional<Evaluatio
                                            .model = run.built.model,
                                            .epochs = run.agreed.options.epochs,
                                            .steps = run.loop.steps_here(),
-                                           .setup_seconds = run.cost.setup_seconds,
-                                           .training_seconds = run.cost.training_seconds,
-                                           .waiting = run.cost.waiting,
-                                           .sending = run.cost.sending,
-                                           .in_protocol = run.cost.in_protocol,
-                                           .bytes_sent = run.cost.bytes_sent,
-                                           .bytes_received = run.cost.bytes_received},
+                                           .cost = run.cost},
                                           run.summary, run.connection.channel());
   report.curves = run::curves_of(run::read_metrics(run.folder.metrics_path()));
   if (test) add_curves(job.shared.model, *test, run.data.preparation.classes(), report);

@@ -3,23 +3,13 @@
 #include <optional>
 
 #include "blindfl/app/torch/training_parts.h"
+#include "blindfl/app/torch/training_report.h"
 #include "blindfl/train/run_log.h"
 
 // What follows the last step of a training: the test, the model in its folder, the report, B's model of its own
 // features.
 
 namespace blindfl::app {
-
-/// What training took, in this process.
-struct TrainingCost {
-  double setup_seconds = 0;
-  double training_seconds = 0;
-  double waiting = 0;  ///< while training
-  double sending = 0;
-  double in_protocol = 0;  ///< waiting and sending included
-  std::uint64_t bytes_sent = 0;
-  std::uint64_t bytes_received = 0;
-};
 
 /// All of a run that has trained. What is referred to must outlive this.
 struct TrainedRun {

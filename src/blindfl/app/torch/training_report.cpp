@@ -14,8 +14,6 @@ namespace blindfl::app {
 
 namespace {
 
-using Unit = run::CostComparison::Unit;
-
 std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
   std::map<net::Step, net::StepTotals> totals;
   for (const auto& [step, traffic] : channel.sent()) totals[step].sent = traffic;
@@ -84,24 +82,21 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   const auto& step = expected.per_step;
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
   const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
-  return {{"training", step.seconds(expected.link) * steps, facts.training_seconds, Unit::kSeconds},
-          {"a step", step.seconds(expected.link), facts.training_seconds / steps, Unit::kSeconds},
-          {"sent in a step", sent, static_cast<double>(facts.bytes_sent) / steps, Unit::kBytes},
-          {"received in a step", received, static_cast<double>(facts.bytes_received) / steps, Unit::kBytes}};
-}
-
-std::string amount_text(double value, Unit unit) {
-  return unit == Unit::kBytes ? bytes_text(value) : unit == Unit::kSeconds ? seconds_text(value) : decimal_text(value);
+  return {{"training", step.seconds(expected.link) * steps, facts.cost.training_seconds, Unit::kSeconds},
+          {"a step", step.seconds(expected.link), facts.cost.training_seconds / steps, Unit::kSeconds},
+          {"sent in a step", sent, static_cast<double>(facts.cost.bytes_sent) / steps, Unit::kBytes},
+          {"received in a step", received, static_cast<double>(facts.cost.bytes_received) / steps, Unit::kBytes}};
 }
 
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
   // Words between steps are waited for outside the layers; they are few.
-  const double products = std::max(0.0, facts.in_protocol - facts.waiting - facts.sending);
-  return {{"reading, meeting, aligning", facts.setup_seconds},
+  const double products = std::max(0.0, facts.cost.in_protocol - facts.cost.waiting - facts.cost.sending);
+  return {{"reading, meeting, aligning", facts.cost.setup_seconds},
           {"training: private products", products},
-          {"training: top layers, optimizer, batches, logs", std::max(0.0, facts.training_seconds - facts.in_protocol)},
-          {"training: waiting for the peer", facts.waiting},
-          {"training: handing over to the link", facts.sending}};
+          {"training: top layers, optimizer, batches, logs",
+           std::max(0.0, facts.cost.training_seconds - facts.cost.in_protocol)},
+          {"training: waiting for the peer", facts.cost.waiting},
+          {"training: handing over to the link", facts.cost.sending}};
 }
 
 }  // namespace
@@ -137,14 +132,14 @@ std::string rows_text(const run::RowCounts& rows) {
 }
 
 std::string baseline_text(const run::RunSummary& summary) {
-  std::ostringstream text;
-  text << std::fixed << std::setprecision(4);
+  std::string text;
   for (const run::Measure& alone : summary.baseline) {
     const auto federated = std::ranges::find(summary.results, alone.name, &run::Measure::name);
     if (federated == summary.results.end()) continue;
-    text << "B alone: " << alone.name << " " << alone.value << ", federated " << federated->value << "\n";
+    text += "B alone: " + alone.name + " " + fixed_text(alone.value, 4) + ", federated " +
+            fixed_text(federated->value, 4) + "\n";
   }
-  return text.str();
+  return text;
 }
 
 std::string name_of_model(job::ModelKind kind) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <iosfwd>
 #include <string>
 #include <vector>
@@ -13,6 +14,17 @@
 
 namespace blindfl::app {
 
+/// What training took, in this process.
+struct TrainingCost {
+  double setup_seconds = 0;
+  double training_seconds = 0;
+  double waiting = 0;  ///< while training
+  double sending = 0;
+  double in_protocol = 0;  ///< waiting and sending included
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
 /// What a training run was and what it took.
 struct TrainingFacts {
   const job::Job& job;
@@ -23,13 +35,7 @@ struct TrainingFacts {
   const JobModel& model;
   std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
   std::uint64_t steps = 0;  ///< that this process took
-  double setup_seconds = 0;
-  double training_seconds = 0;
-  double waiting = 0;  ///< while training, for the peer and the line
-  double sending = 0;
-  double in_protocol = 0;        ///< while training, in layers and openings: waiting and sending included
-  std::uint64_t bytes_sent = 0;  ///< while training
-  std::uint64_t bytes_received = 0;
+  const TrainingCost& cost;
 };
 
 /// Everything but curves.

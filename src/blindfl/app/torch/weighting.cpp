@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 
 namespace blindfl::app {
@@ -67,13 +67,6 @@ void check_range(const job::Job& job, const Weighting& weighting, const protocol
                        " times an average row; cut off the largest weights, or raise it at both parties");
 }
 
-std::string weight_text(double weight) {
-  std::ostringstream text;
-  text.precision(4);
-  text << weight;
-  return text.str();
-}
-
 }  // namespace
 
 Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const protocol::Alignment& training) {
@@ -106,7 +99,7 @@ std::string weight_words(const std::vector<std::string>& classes, const std::vec
   std::string words;
   for (std::size_t i = 0; i < std::min(weights.size(), kShownClasses); ++i) {
     words.append(i == 0 ? "class weights: " : ", ").append(printable(classes.at(i))).append(" ");
-    words += weight_text(weights[i]);
+    words += decimal_text(weights[i]);
   }
   if (weights.size() > kShownClasses) words += ", ... (" + std::to_string(weights.size()) + ")";
   return words;
