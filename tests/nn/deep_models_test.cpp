@@ -1,12 +1,12 @@
 // Wide & Deep and DLRM: two source layers combined, equal to the plain models on the joined data.
 
 #include "blindfl/nn/deep_models.h"
-#include "blindfl/protocol/layers/matmul.h"
 
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
 #include "blindfl/lab/local_deep.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
 #include "blindfl/train/trainer.h"
 #include "made_up/synthetic_categories.h"
 #include "nn/deep_fixture.h"

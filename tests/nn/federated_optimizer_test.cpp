@@ -1,10 +1,10 @@
 #include "blindfl/nn/federated_optimizer.h"
-#include "blindfl/protocol/layers/weight.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/weight.h"
 #include "nn/vertical_fixture.h"
 #include "testing/thrown.h"
 

@@ -1,5 +1,4 @@
 #include "blindfl/protocol/align/psi.h"
-#include "blindfl/protocol/align/psi_points.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/align/psi_points.h"
 #include "protocol/psi_fixture.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"

@@ -11,6 +11,7 @@
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/plan/plan_row.h"
+#include "blindfl/protocol/session/session.h"  // torch asks for a whole type where a module is made
 
 namespace blindfl::protocol {
 class EmbedMatMul;
