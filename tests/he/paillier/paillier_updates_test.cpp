@@ -108,7 +108,7 @@ TEST_F(PaillierUpdatesTest, WhatIsSavedIsLoadedAgain) {
 }
 
 TEST(Updates, AreRefusedWhereASchemeHasNone) {
-  const testing::PlainScheme plain;
+  const blindfl::testing::PlainScheme plain;
   EXPECT_EQ(plain.updates(), nullptr);
   EXPECT_EQ(
       blindfl::testing::message_of<ConfigError>([&] { (void)updates_of<ConfigError>(plain, "wide", "A's rows"); }),
