@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/scheme.h"
 #include "timing.h"
 

@@ -42,7 +42,7 @@ int main(int argc, char** argv) try {
           : attacks::real_columns(options["--file"], size("--rows"), 123, size("--columns-a"));
   const int bits = static_cast<int>(number("--bits"));
   const torch::Tensor z =
-      attacks::record_scoring(blindfl::LatticeScheme(), rows, {.out = size("--out"), .output_scale = bits});
+      attacks::record_scoring(*blindfl::make_scheme("lattice"), rows, {.out = size("--out"), .output_scale = bits});
 
   const auto begin = std::chrono::steady_clock::now();
   const attacks::RecoveredColumns found = attacks::attack_binary_columns(z, rows.b, bits);

@@ -45,8 +45,8 @@ int main(int argc, char** argv) try {
                                   .initial_deviation = std::stod(options["--deviation"]),
                                   .epochs = static_cast<std::size_t>(number("--epochs")),
                                   .learning_rate = std::stod(options["--rate"])};
-  const auto seen =
-      attacks::record_validations(blindfl::LatticeScheme(), attacks::rows_between(rows, 0, trained), validation, view);
+  const auto seen = attacks::record_validations(*blindfl::make_scheme("lattice"),
+                                                attacks::rows_between(rows, 0, trained), validation, view);
 
   const auto begin = std::chrono::steady_clock::now();
   const attacks::RecoveredColumns found = attacks::attack_differences(seen, validation.b, view.output_scale);

@@ -39,8 +39,8 @@ int main() try {
   at_b.fields = made.b.encoded;
   const blindfl::CategoryShape categories{.fields_a = made.a.fields, .fields_b = made.b.fields, .batch = kBatch};
 
-  const blindfl::LatticeScheme scheme;
-  const auto aucs = blindfl::protocol::run_in_process(scheme, [&](Session& session) {
+  const auto scheme = blindfl::make_scheme("lattice");
+  const auto aucs = blindfl::protocol::run_in_process(*scheme, [&](Session& session) {
     return train_party(session, numbers, categories, session.party() == Party::kA ? at_a : at_b);
   });
   std::cout << "Wide & Deep: AUC " << aucs.second << " on the training rows\n";

@@ -44,8 +44,8 @@ int main() try {
   const auto split = blindfl::made_up::vertical_split(synthetic.joined, 10);
   const blindfl::FeatureShape shape{.in_a = 10, .in_b = 10, .batch = 64};
 
-  const blindfl::LatticeScheme scheme;
-  const auto [at_a, auc] = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
+  const auto scheme = blindfl::make_scheme("lattice");
+  const auto [at_a, auc] = blindfl::protocol::run_in_process(*scheme, [&](blindfl::Session& session) {
     return train_party(session, shape, session.party() == blindfl::Party::kA ? split.a : split.b);
   });
 

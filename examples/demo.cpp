@@ -16,7 +16,6 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
-#include "blindfl/data/delimited.h"
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/run/metrics.h"
 #include "made_up/synthetic_categories.h"
@@ -164,10 +163,13 @@ double federated_auc(const blindfl::made_up::SyntheticCategories& people, const 
   for (std::size_t person = 0; person < kPeople; ++person) labels[id_of(person)] = people.joined.labels()[person];
   std::vector<double> scores;
   std::vector<double> truth;
-  blindfl::data::DelimitedReader reader(path);
-  while (reader.next()) {
-    scores.push_back(std::stod(std::string(reader.cells()[1])));
-    truth.push_back(labels.at(std::string(reader.cells()[0])));
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);  // the header
+  while (std::getline(file, line)) {
+    const std::size_t comma = line.find(',');
+    scores.push_back(std::stod(line.substr(comma + 1)));
+    truth.push_back(labels.at(line.substr(0, comma)));
   }
   return blindfl::run::auc(scores, truth);
 }

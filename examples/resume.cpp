@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "blindfl/blindfl.h"
-#include "blindfl/run/metrics.h"
+#include "blindfl/train/training_loop.h"
 #include "made_up/synthetic.h"
 #include "made_up/vertical_split.h"
 
@@ -67,10 +67,10 @@ int main(int argc, char** argv) try {
   const auto training = blindfl::made_up::make_synthetic({.rows = 1000, .columns_a = 10, .columns_b = 10});
   const auto validation =
       blindfl::made_up::make_synthetic({.rows = 2000, .columns_a = 10, .columns_b = 10});  // and more
-  const blindfl::LatticeScheme scheme;
+  const auto scheme = blindfl::make_scheme("lattice");
   const auto attempt = [&](std::size_t stop_after) {
     return blindfl::protocol::run_in_process(
-               scheme,
+               *scheme,
                [&](blindfl::Session& session) {
                  const std::string name = session.party() == blindfl::Party::kA ? "a" : "b";
                  return train_party(session, folder / name,

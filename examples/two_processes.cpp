@@ -86,7 +86,7 @@ Outcome run_party(Party party, const std::shared_ptr<Channel>& channel, const Co
   // Seeds are for runs that must be repeated, like these: real parties leave them out.
   const blindfl::SessionOptions choices{.threads = number(options, "--threads", 1),
                                         .weight_seed = party == Party::kA ? 11 : 12};
-  blindfl::Peer peer(party, channel, {std::make_shared<blindfl::LatticeScheme>()}, choices);
+  blindfl::Peer peer(party, channel, {blindfl::make_scheme("lattice")}, choices);
   blindfl::Session& session = peer.session();
 
   const blindfl::FeatureShape shape{.in_a = kColumnsOfA, .in_b = kColumnsOfB, .batch = kBatch};

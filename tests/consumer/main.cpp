@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "blindfl/blindfl.h"
+#include "blindfl/prepare/preparation.h"
 
 struct ConsumerModelImpl : blindfl::FederatedModule {
   ConsumerModelImpl(blindfl::Session& session, const blindfl::FeatureShape& shape)
@@ -18,8 +19,8 @@ int main() {
   // Both parties in one process, one step of training under encryption.
   const auto table = blindfl::data::Table::dense(32, 3, std::vector<double>(96, 0.5));
   const blindfl::FeatureShape shape{.in_a = 3, .in_b = 3, .batch = 32};
-  const blindfl::LatticeScheme scheme;
-  const auto scores = blindfl::protocol::run_in_process(scheme, [&](blindfl::Session& session) {
+  const auto scheme = blindfl::make_scheme("lattice");
+  const auto scores = blindfl::protocol::run_in_process(*scheme, [&](blindfl::Session& session) {
     ConsumerModel model(session, shape);
     const auto forward = [&](const blindfl::Batch& x) { return model->forward(x); };
     return blindfl::train::score(forward, blindfl::data::make_dataset(table, blindfl::FixedPoint(shape.features_a)),
@@ -31,7 +32,8 @@ int main() {
   const auto [mine, theirs] = blindfl::split(secret, random);
   const bool opened = blindfl::open(mine, theirs) == secret;
   const bool trained = blindfl::run::auc(std::vector<double>{0.1, 0.9}, std::vector<double>{0, 1}) == 1.0;
-  if (!opened || !trained || scores.second.size(0) != 32) {
+  const bool prepared = blindfl::prepare::words_of({}).empty();
+  if (!opened || !trained || !prepared || scores.second.size(0) != 32) {
     std::cerr << "consumer: the installed library gives wrong results\n";
     return 1;
   }

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "blindfl/base/error.h"
+#include "blindfl/he/keys.h"
 #include "blindfl/he/paillier/paillier_plan.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/products.h"

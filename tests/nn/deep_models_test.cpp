@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/lab/local_deep.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
 #include "blindfl/train/trainer.h"
 #include "made_up/synthetic_categories.h"
 #include "nn/deep_fixture.h"

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/weight.h"
 #include "nn/vertical_fixture.h"
 #include "testing/thrown.h"
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 

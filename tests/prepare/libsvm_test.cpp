@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/prepare/file_format.h"
+#include "blindfl/prepare/libsvm_features.h"
 #include "blindfl/prepare/preparation.h"
 #include "specs.h"
 #include "testing/batches.h"

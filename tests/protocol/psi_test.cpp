@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/align/psi_points.h"
 #include "protocol/psi_fixture.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"

@@ -6,18 +6,10 @@
 #include <vector>
 
 #include "blindfl/data/category_column.h"
+#include "blindfl/data/column_kind.h"
 #include "blindfl/data/delimited.h"
 
 namespace blindfl::data {
-
-/// What the cells of a column are.
-enum class ColumnKind {
-  kIgnored,
-  kNumeric,     ///< a finite number
-  kCategory,    ///< one category
-  kCategories,  ///< any number of categories in one cell
-  kId,          ///< what both parties know the row by; never missing
-};
 
 /// What to make of one column.
 struct ColumnSpec {

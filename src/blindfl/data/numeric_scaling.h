@@ -7,17 +7,10 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/data/column_kind.h"
 #include "blindfl/data/frame.h"
 
 namespace blindfl::data {
-
-/// What replaces a missing number.
-enum class Missing {
-  kError,  ///< nothing: a missing number is an error
-  kMean,   ///< the mean of the training rows that have one
-  kZero,
-  kConstant,  ///< a number that the options name, 0 unless they do
-};
 
 /// What to do with a column of numbers, in this order.
 struct ScalingOptions {

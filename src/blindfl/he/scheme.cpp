@@ -1,44 +1,12 @@
 #include "blindfl/he/scheme.h"
 
 #include "blindfl/base/error.h"
+#include "blindfl/he/keys.h"
 
 namespace blindfl::he {
 
-namespace {
-
-void check_size(const ByteSource& in, std::uint64_t expected, std::string_view what) {
-  require<ProtocolError>(in.remaining() == expected, what, " has ", in.remaining(), " bytes, expected ", expected);
-}
-
-}  // namespace
-
-void KeyOwner::encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool, ByteSink& out) const {
-  check_right(plan, m);
-  do_encrypt(plan, m, random, pool, out);
-}
-
-ShareMatrix KeyOwner::open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
-  check_size(reply, plan.reply_bytes(), "a masked product");
-  return do_open(plan, reply, pool);
-}
-
-void KeyOwner::save(ByteSink& /*out*/) const {
-  fail<InvalidArgument>("keys of this scheme are not saved: every session makes fresh ones");
-}
-
 std::unique_ptr<KeyOwner> Scheme::load_keys(ByteSource& /*in*/) const {
   fail<DataError>("keys of the scheme '", name(), "' are never saved, so these bytes are none");
-}
-
-std::unique_ptr<const Operand> Multiplier::load(const Plan& plan, ByteSource& in, ThreadPool& pool) const {
-  check_size(in, plan.operand_bytes(), "an encrypted matrix");
-  return do_load(plan, in, pool);
-}
-
-ShareMatrix Multiplier::multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
-                                          Random& masks, ThreadPool& pool, ByteSink& reply) const {
-  check_left(plan, x);
-  return do_multiply_and_mask(plan, x, operand, random, masks, pool, reply);
 }
 
 std::shared_ptr<const Plan> Scheme::plan(const ProductSpec& spec) const {

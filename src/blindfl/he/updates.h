@@ -11,6 +11,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/thread_pool.h"
+#include "blindfl/he/keys.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/share_matrix.h"
 #include "blindfl/tensor/int_matrix.h"

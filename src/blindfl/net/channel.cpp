@@ -6,6 +6,7 @@
 #include "blindfl/base/crc32c.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/net/message_log.h"
 
 namespace blindfl::net {
 
@@ -116,6 +117,7 @@ void count(Traffic& traffic, std::uint64_t bytes) {
 Channel::Channel(std::shared_ptr<Transport> transport) : transport_(std::move(transport)) {
   require<InvalidArgument>(transport_ != nullptr, "a channel needs a transport");
 }
+Channel::~Channel() = default;
 
 void Channel::write_ledger(std::unique_ptr<MessageLog> ledger) {
   require<InvalidArgument>(next_sent_ == 0 && next_received_ == 0 && !ledger_,

@@ -11,15 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/net/link_notice.h"
 #include "blindfl/net/link_packet.h"
 
 namespace blindfl::net {
-
-/// What a party should know while it waits for a link.
-struct LinkNotice {
-  std::string words;   ///< for people
-  std::string detail;  ///< what the library below said, for whoever looks for the cause; may be empty
-};
 
 /// Two byte streams, one each way, over connections that come and go. What was written arrives exactly once and in
 /// order, however often the connection is lost: the writer keeps what the peer has not consumed, and sends it again

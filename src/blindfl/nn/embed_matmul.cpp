@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
+#include "blindfl/protocol/plan/source_layer.h"
 
 namespace blindfl::nn {
 
@@ -54,7 +56,7 @@ FederatedParameter EmbedMatMulImpl::weight() const {
   return source_->weight;
 }
 
-FederatedParameter EmbedMatMulImpl::table(protocol::Party features_of, std::size_t field) const {
+FederatedParameter EmbedMatMulImpl::table(Party features_of, std::size_t field) const {
   const protocol::EmbedMatMulParams& params = layer().params();
   require<InvalidArgument>(field < params.fields(features_of).size(), "layer '", params.spec().name,
                            "': there is no field ", field);

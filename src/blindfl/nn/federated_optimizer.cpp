@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/nn/optimizer_slot.h"
+#include "blindfl/protocol/session/session.h"
 
 namespace blindfl::nn {
 
@@ -41,6 +43,12 @@ FederatedOptimizer::FederatedOptimizer(const FederatedModule& module, const SgdO
   plain_.emplace(
       std::move(plain),
       torch::optim::SGDOptions(options.learning_rate).momentum(options.momentum).weight_decay(options.weight_decay));
+}
+
+FederatedOptimizer::~FederatedOptimizer() = default;
+
+bool FederatedOptimizer::keeps(const Slot& slot) {
+  return !slot.parameter.weight().update;
 }
 
 // Bits of what is rescaled, if every gradient and weight were as large as it can be: the momentum, and the weight for

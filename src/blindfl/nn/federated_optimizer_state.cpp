@@ -4,7 +4,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
-#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/nn/optimizer_slot.h"
 #include "blindfl/nn/tensor_bytes.h"
 
 // Saving and loading of FederatedOptimizer. docs/formats.md, "Saved state", has the bytes.

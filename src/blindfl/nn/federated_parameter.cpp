@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "blindfl/protocol/layers/weight.h"
+
 namespace blindfl::nn {
 
 struct FederatedParameter::State {
@@ -20,6 +22,12 @@ protocol::Session& FederatedParameter::session() const {
 }
 const protocol::Weight& FederatedParameter::weight() const {
   return *state_->weight;
+}
+const std::string& FederatedParameter::name() const {
+  return weight().name;
+}
+const ShareMatrix& FederatedParameter::piece() const {
+  return weight().piece;
 }
 const std::optional<ShareMatrix>& FederatedParameter::grad() const {
   return state_->grad;

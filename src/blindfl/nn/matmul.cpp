@@ -3,6 +3,9 @@
 #include <ostream>
 #include <utility>
 
+#include "blindfl/protocol/layers/matmul.h"
+#include "blindfl/protocol/plan/source_layer.h"
+
 namespace blindfl::nn {
 
 // Lives in the autograd graph as long as a backward pass may come, also when the module is gone.

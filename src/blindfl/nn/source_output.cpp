@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
+#include "blindfl/protocol/session/session.h"
 
 namespace blindfl::nn {
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/data/dataset.h"
+#include "blindfl/prepare/prepared_rows.h"
 
 namespace blindfl::prepare {
 
@@ -22,15 +23,6 @@ struct EncodedPiece {
   std::vector<double> labels{};   ///< one for each row, or none in any piece
   std::vector<double> weights{};  ///< the same
   std::vector<std::string> ids{};
-};
-
-/// Cells of a column that were missing, and what they became.
-struct FilledColumn {
-  std::string name;
-  std::size_t cells = 0;
-  bool is_category = false;  ///< then it is the reserved category; else what the column's `missing` says
-
-  bool operator==(const FilledColumn&) const = default;
 };
 
 /// A file of rows that are encoded while it is read.

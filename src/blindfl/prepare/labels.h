@@ -13,13 +13,6 @@
 
 namespace blindfl::prepare {
 
-/// Which labels to read from a file; at A there are never any.
-enum class Labels {
-  kNone,
-  kNeeded,   ///< a file without them is an error
-  kIfThere,  ///< all or none
-};
-
 /// What labels are, and which number each becomes. Private to B.
 class LabelRule {
  public:

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/base/digest.h"
 #include "blindfl/prepare/encoded_file.h"
 #include "blindfl/prepare/labels.h"
 #include "blindfl/prepare/spec.h"

@@ -4,12 +4,16 @@
 #include <iterator>
 #include <optional>
 #include <utility>
+#include <variant>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/base/text.h"
 #include "blindfl/data/row_collector.h"
+#include "blindfl/prepare/csv_features.h"
 #include "blindfl/prepare/csv_file.h"
+#include "blindfl/prepare/labels.h"
+#include "blindfl/prepare/libsvm_features.h"
 #include "blindfl/prepare/saved.h"
 
 namespace blindfl::prepare {
@@ -31,24 +35,42 @@ PartyShape shape_of(const LibsvmFeatures& features) {
 
 }  // namespace
 
-Preparation::Preparation(Features features, LabelRule rule, const FixedPointSpec& encoding)
-    : features_(std::move(features)), rule_(std::move(rule)) {
-  shape_ = std::visit([](const auto& of) { return shape_of(of); }, features_);
+struct Preparation::Fitted {
+  std::variant<CsvFeatures, LibsvmFeatures> features;
+  LabelRule rule;
+
+  template <class Features, class Spec>
+  [[nodiscard]] static Fitted to(const Spec& spec, const std::filesystem::path& train, std::optional<LabelFit> labels) {
+    Features features = Features::fit(spec, train, labels ? &*labels : nullptr);
+    return {std::move(features), labels ? labels->finish() : LabelRule()};
+  }
+
+  [[nodiscard]] std::unique_ptr<EncodedFile> open(const std::filesystem::path& path, const FixedPointSpec& encoding,
+                                                  Labels labels, DigestOfPieces& digest) const {
+    if (const auto* csv = std::get_if<CsvFeatures>(&features)) {
+      return open_csv(path, *csv, encoding, rule, labels, digest);
+    }
+    return open_libsvm(path, std::get<LibsvmFeatures>(features), encoding, rule, labels, digest);
+  }
+};
+
+Preparation::Preparation(Fitted fitted, const FixedPointSpec& encoding)
+    : fitted_(std::make_shared<const Fitted>(std::move(fitted))) {
+  shape_ = std::visit([](const auto& of) { return shape_of(of); }, fitted_->features);
   shape_.encoding = encoding;
   require<InvalidArgument>(shape_.numeric < IntMatrix::kNoColumn, "private.data: there are ", shape_.numeric,
                            " numeric and one-hot features, and 2^32 - 2 are the most; take fewer hash_buckets");
   require<InvalidArgument>(FixedPoint(encoding).bound() > 0, "private.data.numeric: no number can be encoded");
 }
 
-template <class Fitted, class Spec>
-Preparation Preparation::fit_with(const Spec& spec, const std::filesystem::path& train,
-                                  std::optional<LabelFit> labels) {
-  Features features = Fitted::fit(spec, train, labels ? &*labels : nullptr);
+Preparation Preparation::checked(Fitted fitted, const FixedPointSpec& encoding, const std::filesystem::path& train) {
   try {
-    Preparation to(std::move(features), labels ? labels->finish() : LabelRule(), spec.encoding);
-    require<ConfigError>(labels || to.shape_.numeric > 0 || !to.shape_.fields.empty(), train.string(),
-                         ": has no features for the model, and A needs one at least; see private.data.columns and "
-                         "private.data.default_kind");
+    Preparation to(std::move(fitted), encoding);
+    require<ConfigError>(
+        to.fitted_->rule.kind() != LabelRule::Kind::kNone || to.shape_.numeric > 0 || !to.shape_.fields.empty(),
+        train.string(),
+        ": has no features for the model, and A needs one at least; see private.data.columns and "
+        "private.data.default_kind");
     return to;
   } catch (const InvalidArgument& error) {
     fail<ConfigError>(error.what());
@@ -58,21 +80,13 @@ Preparation Preparation::fit_with(const Spec& spec, const std::filesystem::path&
 Preparation Preparation::fit(const CsvSpec& spec, const std::filesystem::path& train) {
   std::optional<LabelFit> labels;
   if (spec.label) labels.emplace(spec.labels, train.string() + ": column '" + *spec.label + "'");
-  return fit_with<CsvFeatures>(spec, train, std::move(labels));
+  return checked(Fitted::to<CsvFeatures>(spec, train, std::move(labels)), spec.encoding, train);
 }
 
 Preparation Preparation::fit(const LibsvmSpec& spec, const std::filesystem::path& train) {
   std::optional<LabelFit> labels;
   if (spec.labels) labels.emplace(*spec.labels, train.string());
-  return fit_with<LibsvmFeatures>(spec, train, std::move(labels));
-}
-
-std::unique_ptr<EncodedFile> Preparation::open(const std::filesystem::path& path, Labels labels,
-                                               DigestOfPieces& digest) const {
-  if (const auto* csv = std::get_if<CsvFeatures>(&features_)) {
-    return open_csv(path, *csv, shape_.encoding, rule_, labels, digest);
-  }
-  return open_libsvm(path, std::get<LibsvmFeatures>(features_), shape_.encoding, rule_, labels, digest);
+  return checked(Fitted::to<LibsvmFeatures>(spec, train, std::move(labels)), spec.encoding, train);
 }
 
 PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
@@ -80,7 +94,7 @@ PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
   PreparedRows to;
   DigestOfPieces digest;
   data::RowCollector rows(row_memory_, scratch);
-  const std::unique_ptr<EncodedFile> file = open(path, labels, digest);
+  const std::unique_ptr<EncodedFile> file = fitted_->open(path, shape_.encoding, labels, digest);
   while (auto piece = file->next()) {
     rows.add(std::move(piece->rows));
     std::ranges::move(piece->ids, std::back_inserter(to.ids));
@@ -94,8 +108,12 @@ PreparedRows Preparation::read(const std::filesystem::path& path, Labels labels,
 }
 
 std::vector<std::string> Preparation::constant_columns() const {
-  const auto* csv = std::get_if<CsvFeatures>(&features_);
+  const auto* csv = std::get_if<CsvFeatures>(&fitted_->features);
   return csv == nullptr ? std::vector<std::string>() : csv->constant;
+}
+
+const std::vector<std::string>& Preparation::classes() const {
+  return fitted_->rule.classes();
 }
 
 std::string words_of(const std::vector<FilledColumn>& filled) {
@@ -113,12 +131,12 @@ std::string words_of(const std::vector<FilledColumn>& filled) {
 void Preparation::save(ByteSink& out) const {
   out.write_u32(kMark);
   out.write_u32(kStateVersion);
-  out.write_u8(static_cast<std::uint8_t>(features_.index()));
+  out.write_u8(static_cast<std::uint8_t>(fitted_->features.index()));
   out.write_u32(static_cast<std::uint32_t>(shape_.encoding.scale));
   out.write_real(shape_.encoding.largest);
   out.write_u8(shape_.encoding.clip ? 1 : 0);
-  rule_.save(out);
-  std::visit([&](const auto& features) { features.save(out); }, features_);
+  fitted_->rule.save(out);
+  std::visit([&](const auto& features) { features.save(out); }, fitted_->features);
 }
 
 Preparation Preparation::load(ByteSource& in) {
@@ -133,9 +151,10 @@ Preparation Preparation::load(ByteSource& in) {
     encoding.largest = in.read_real();
     encoding.clip = in.read_flag();
     LabelRule rule = LabelRule::load(in);
-    Features features = is_libsvm ? Features(LibsvmFeatures::load(in)) : Features(CsvFeatures::load(in));
+    Fitted fitted =
+        is_libsvm ? Fitted{LibsvmFeatures::load(in), std::move(rule)} : Fitted{CsvFeatures::load(in), std::move(rule)};
     try {
-      loaded = Preparation(std::move(features), std::move(rule), encoding);
+      loaded = Preparation(std::move(fitted), encoding);
     } catch (const InvalidArgument& error) {
       fail<DataError>("the saved preparation cannot be: ", error.what());
     }

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "blindfl/base/atomic_file.h"
+#include "blindfl/base/disk_file.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::run {
@@ -105,13 +106,16 @@ bool is_there(const std::filesystem::path& path) {
 
 }  // namespace
 
-RunFolder::RunFolder(std::filesystem::path path, DiskFile lock) : path_(std::move(path)), lock_(std::move(lock)) {}
+RunFolder::RunFolder(std::filesystem::path path)
+    : path_(std::move(path)), lock_(std::make_unique<DiskFile>(locked(path_))) {}
+RunFolder::RunFolder(RunFolder&&) noexcept = default;
+RunFolder::~RunFolder() = default;
 
 RunFolder RunFolder::create(const std::filesystem::path& path, const RunSummary& summary) {
   // First, so that a summary that cannot be written leaves no folder.
   (void)summary_text(summary);
   make_folder(path);
-  RunFolder folder(path, locked(path));
+  RunFolder folder(path);
   remove_leftovers(path);
   require_empty(path);
   // One that was there may have been open to others.
@@ -135,7 +139,7 @@ RunSummary read_summary(const std::filesystem::path& folder) {
 RunFolder RunFolder::reopen(const std::filesystem::path& path, Party party, std::string_view run) {
   require<ConfigError>(is_there(path / "summary.json"), path.string(),
                        ": holds no run; name the folder of a run that stopped");
-  RunFolder folder(path, locked(path));
+  RunFolder folder(path);
   folder.summary_ = read_summary(folder.path_);
   const RunSummary& found = folder.summary_;
   require<ConfigError>(found.party == party && found.run == run, path.string(), ": belongs to ", folder.owner(),

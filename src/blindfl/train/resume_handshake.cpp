@@ -4,6 +4,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/run/steps.h"
 
 namespace blindfl::train {

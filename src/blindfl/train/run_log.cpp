@@ -6,6 +6,9 @@
 #include <ostream>
 #include <sstream>
 
+#include "blindfl/run/event_file.h"
+#include "blindfl/run/metrics_log.h"
+
 namespace blindfl::train {
 
 namespace {
@@ -31,17 +34,19 @@ RunLog::RunLog(const run::RunFolder& folder, const protocol::Sessions& sessions,
     : sessions_(sessions),
       out_(out),
       options_(options),
-      metrics_(open_metrics(folder, sessions.party(), options)),
-      events_(folder.events_path(), sessions.party(), wall_time()),
+      metrics_(std::make_unique<run::MetricsLog>(open_metrics(folder, sessions.party(), options))),
+      events_(std::make_unique<run::EventFile>(folder.events_path(), sessions.party(), wall_time())),
       progress_(out, options.terminal) {
   // What is measured before another step belongs to the last one.
   step_ = options.resumed_after.value_or(0);
   epoch_ = options.resumed_epoch;
-  if (options.resumed_after) events_.restart(*options.resumed_after + 1, wall_time());
+  if (options.resumed_after) events_->restart(*options.resumed_after + 1, wall_time());
   bytes_sent_ = sessions_.sent().bytes;
   bytes_received_ = sessions_.received().bytes;
   waited_ = seconds_waiting();
 }
+
+RunLog::~RunLog() = default;
 
 double RunLog::seconds() const {
   return options_.seconds_before + Seconds(Clock::now() - start_).count();
@@ -76,8 +81,8 @@ void RunLog::write_train_line(const StepReport& report) {
   if (options_.seconds_waiting) values.push_back({"seconds_waiting", waited - waited_});
   values.push_back({"bytes_sent", static_cast<double>(sent - bytes_sent_)});
   values.push_back({"bytes_received", static_cast<double>(received - bytes_received_)});
-  metrics_.write({.step = report.step, .epoch = report.epoch, .seconds = seconds(), .set = "train", .values = values});
-  events_.write(report.step, wall_time(), "train", values);
+  metrics_->write({.step = report.step, .epoch = report.epoch, .seconds = seconds(), .set = "train", .values = values});
+  events_->write(report.step, wall_time(), "train", values);
   last_ = now;
   bytes_sent_ = sent;
   bytes_received_ = received;
@@ -91,8 +96,8 @@ void RunLog::write_train_line(const StepReport& report) {
 void RunLog::measured(const std::string& set, const std::vector<run::Measure>& values, const std::string& more,
                       const std::optional<Moment>& moment) {
   const auto [step, epoch] = moment.value_or(Moment{step_, epoch_});
-  metrics_.write({.step = step, .epoch = epoch, .seconds = seconds(), .set = set, .values = values});
-  events_.write(step, wall_time(), set, values);
+  metrics_->write({.step = step, .epoch = epoch, .seconds = seconds(), .set = set, .values = values});
+  events_->write(step, wall_time(), set, values);
   std::ostringstream line;
   line << set << std::fixed << std::setprecision(4);
   for (const run::Measure& value : values) line << "  " << value.name << " " << value.value;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/scheme.h"
 
 namespace blindfl::testing {

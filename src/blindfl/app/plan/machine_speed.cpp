@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "blindfl/he/keys.h"
+#include "blindfl/he/plan.h"
 #include "blindfl/share/share_matrix.h"
 
 namespace blindfl::app {

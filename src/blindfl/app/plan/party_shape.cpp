@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/run/steps.h"
 
 namespace blindfl::app {

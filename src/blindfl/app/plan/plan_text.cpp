@@ -8,6 +8,7 @@
 
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/he/plan.h"
 
 namespace blindfl::app {
 

@@ -10,6 +10,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/align/steps.h"
 
 namespace blindfl::app {

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/embed_matmul.h"
+#include "blindfl/protocol/layers/matmul.h"
 
 namespace blindfl::app {
 

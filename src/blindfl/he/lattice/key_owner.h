@@ -3,11 +3,11 @@
 #include <memory>
 #include <vector>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/lattice/fraction.h"
 #include "blindfl/he/lattice/keys.h"
 #include "blindfl/he/lattice/lattice_plan.h"
 #include "blindfl/he/lattice/scratch.h"
-#include "blindfl/he/scheme.h"
 
 namespace blindfl::he::lattice {
 

@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/lattice/kernels.h"
 #include "blindfl/he/lattice/params.h"
 #include "blindfl/he/scheme.h"

@@ -4,12 +4,12 @@
 #include <mutex>
 #include <vector>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/lattice/fraction.h"
 #include "blindfl/he/lattice/keys.h"
 #include "blindfl/he/lattice/lattice_plan.h"
 #include "blindfl/he/lattice/left_operand.h"
 #include "blindfl/he/lattice/scratch.h"
-#include "blindfl/he/scheme.h"
 
 namespace blindfl::he::lattice {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/paillier/crypto_tensor.h"
 #include "blindfl/he/paillier/paillier_updates.h"
 #include "blindfl/he/paillier/params.h"

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/align/steps.h"
 
 namespace blindfl::protocol {

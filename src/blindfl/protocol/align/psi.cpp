@@ -4,8 +4,12 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/protocol/align/psi_matching.h"
+#include "blindfl/protocol/align/psi_transfer.h"
 #include "blindfl/protocol/align/psi_union.h"
 #include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/session/session.h"
 
 namespace blindfl::protocol {
 

@@ -7,20 +7,12 @@
 #include <vector>
 
 #include "blindfl/base/random.h"
+#include "blindfl/protocol/align/alignment.h"
 #include "blindfl/protocol/align/psi_points.h"
 
 // What a party makes of two lists of points, by itself: which are equal, in which order, and which rows those are.
 
 namespace blindfl::protocol {
-
-/// One party's rows in the order that both parties follow.
-struct Alignment {
-  std::vector<std::uint32_t> rows;  ///< the row to use at each place; every one exists
-  /// Whether that row is about the id of its place. If not, this party has none about it, and it is a placeholder.
-  std::vector<bool> real;
-
-  [[nodiscard]] std::size_t size() const { return rows.size(); }
-};
 
 /// For a place that a party has no row for.
 constexpr std::uint32_t kNoRow = std::numeric_limits<std::uint32_t>::max();

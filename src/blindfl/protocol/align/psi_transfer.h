@@ -5,19 +5,12 @@
 #include <functional>
 #include <utility>
 
+#include "blindfl/net/channel.h"
+#include "blindfl/protocol/align/alignment.h"
 #include "blindfl/protocol/align/psi_points.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::protocol {
-
-/// How far an alignment is at this party: points computed, of all that it will compute.
-struct AlignmentProgress {
-  std::uint64_t done = 0;
-  std::uint64_t total = 0;
-};
-
-/// Called on the aligning thread after each message's worth of points.
-using AlignmentObserver = std::function<void(const AlignmentProgress&)>;
 
 /// Points that this party computes, piece by piece.
 struct ComputedPoints {

@@ -6,6 +6,7 @@
 
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/encrypted_update_params.h"
+#include "blindfl/protocol/layers/layer_options.h"
 #include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/share/limbs.h"
 #include "blindfl/tensor/category_field.h"
@@ -17,30 +18,6 @@ struct EmbedField {
   CategoryField field;
   Update update = Update::kExchanged;
   std::string scheme{};  ///< of the session's schemes; empty: the default
-};
-
-/// What an Embed-MatMul layer is told beside its shape.
-struct EmbedLayerOptions {
-  std::string name = "embed";  ///< for error messages
-  /// Of the derivative of the summed loss by Z. Exceeding its range is an error at B unless it clips.
-  FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
-  int weight_scale = 32;
-  double largest_weight = 64.0;     ///< assumed of trained weights; it sizes what must not overflow
-  double largest_embedding = 16.0;  ///< assumed of trained tables
-  int embedding_scale = 20;         ///< of the looked-up embeddings that are multiplied with the weights
-  int gradient_scale = 28;
-  int output_scale = 16;  ///< Z is opened at this many fractional bits and no more
-  /// Allows an output_scale above 20. It gives A's features away to B: from a finer Z they follow by lattice reduction.
-  bool fine_outputs_reveal_features = false;
-  /// Deviation of the initial weights; 0 stands for 1 / sqrt(3 * inputs), as torch's Linear has it.
-  double initial_deviation = 0.0;
-  double table_deviation = 1.0;  ///< of the initial tables, as torch's Embedding has it
-  std::string scheme{};          ///< for products with the weights; empty: the session's default
-  /// For fields that are updated under encryption: how training will go. It must be what the optimizer gets, and
-  /// `steps` must be given.
-  SgdOptions sgd{};
-  /// How much will be hidden in all, which sizes masks: forward passes, those of scoring included.
-  RunLength run{};
 };
 
 /// What a user asks of an Embed-MatMul layer. All of it but the fields' names is public: both parties must say the

@@ -5,6 +5,7 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/net/channel.h"
 
 namespace blindfl::protocol {
 

@@ -9,6 +9,7 @@
 #include "blindfl/protocol/layers/weight.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/settings.h"
+#include "blindfl/share/share_matrix.h"
 
 // What saved state of layers and optimizers has in common. docs/formats.md, "Saved state", has the bytes.
 

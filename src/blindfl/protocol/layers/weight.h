@@ -7,6 +7,7 @@
 
 #include "blindfl/protocol/layers/weight_update.h"
 #include "blindfl/protocol/session/session.h"
+#include "blindfl/share/share_matrix.h"
 
 namespace blindfl::protocol {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blindfl/he/scheme.h"
 #include "blindfl/protocol/layers/embed_params.h"
 #include "blindfl/protocol/plan/step_cost.h"
 

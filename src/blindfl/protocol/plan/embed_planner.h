@@ -9,17 +9,12 @@
 #include "blindfl/protocol/plan/embed_cost.h"
 #include "blindfl/protocol/plan/plan_options.h"
 #include "blindfl/protocol/plan/plan_row.h"
+#include "blindfl/protocol/plan/source_options.h"
 
 // `auto` for categorical fields: which scheme carries the products with the weights, and, field by field, which scheme
 // and which update its table has. Everything it looks at is public, so both parties make the same plan by themselves.
 
 namespace blindfl::protocol {
-
-/// What is not left to the planner of a table, or of all tables.
-struct TableChoices {
-  std::optional<std::string> scheme = std::nullopt;
-  std::optional<Update> update = std::nullopt;
-};
 
 /// What is not left to the planner. Public: both parties must say the same.
 struct EmbedChoices {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/encrypted_update_params.h"
 
 namespace blindfl::protocol {
 

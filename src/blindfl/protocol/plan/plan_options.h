@@ -7,6 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/he/scheme.h"
+#include "blindfl/protocol/layers/sgd_plan.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/plan/step_cost.h"
 
 // What planners weigh, and the rules that they share: what is open, what is refused, which is taken.
@@ -15,8 +18,6 @@ namespace blindfl::protocol {
 
 /// Steps that are counted on where `sgd.steps` does not say.
 constexpr std::size_t kStepsIfUndeclared = 1000;
-/// Of ciphertexts that stay with a party: 16 GiB.
-constexpr std::uint64_t kMostMemory = std::uint64_t{16} << 30;
 
 /// One way to run a layer or a part of it, and what it costs.
 struct PlanOption : LayerCost {

@@ -8,6 +8,7 @@
 #include "blindfl/protocol/plan/layer_cost.h"
 #include "blindfl/protocol/plan/plan_options.h"
 #include "blindfl/protocol/plan/plan_row.h"
+#include "blindfl/protocol/plan/source_options.h"
 
 // `auto`: which scheme carries a layer's products, and how A's weights learn. Everything it looks at is public, so both
 // parties make the same plan by themselves.

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "blindfl/he/plan.h"
+#include "blindfl/protocol/layers/encrypted_update_params.h"
+
 namespace blindfl::protocol {
 
 double StepCost::seconds(const Link& link) const {

@@ -6,8 +6,9 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/steps.h"
-#include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::protocol {
 

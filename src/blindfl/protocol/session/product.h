@@ -3,6 +3,9 @@
 #include <cstdint>
 #include <memory>
 
+#include "blindfl/he/keys.h"
+#include "blindfl/he/scheme.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/session.h"
 
 // The one primitive: P holds a bounded integer matrix X, Q holds a ring matrix M; they end with shares of X M modulo

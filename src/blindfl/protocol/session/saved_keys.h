@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/he/keys.h"
 #include "blindfl/he/scheme.h"
 
 // A party's own secret keys, as `Session::save_keys` writes them. docs/formats.md, "Saved state", has the bytes.

@@ -10,6 +10,9 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/he/keys.h"
+#include "blindfl/he/scheme.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/saved_keys.h"
 #include "blindfl/protocol/session/steps.h"
 
@@ -157,6 +160,10 @@ std::vector<OwnKeys> Session::own_keys() const {
 
 void Session::save_keys(ByteSink& out) const {
   write_keys(out, own_keys());
+}
+
+std::size_t Session::keys_to_save() const {
+  return own_keys().size();
 }
 
 // A piece of work for one scheme at a time, so that none of them starves.

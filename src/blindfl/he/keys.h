@@ -1,9 +1,6 @@
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <string>
-#include <string_view>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/random.h"
@@ -23,7 +20,6 @@
 namespace blindfl::he {
 
 // What some schemes offer beyond products: he/updates.h.
-class Updates;
 class UpdateHolder;
 class UpdateOwner;
 
@@ -113,41 +109,6 @@ class Multiplier {
   [[nodiscard]] virtual ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
                                                          Random& random, Random& masks, ThreadPool& pool,
                                                          ByteSink& reply) const = 0;
-};
-
-/// A scheme with its parameters chosen and checked.
-class Scheme {
- public:
-  Scheme() = default;
-  Scheme(const Scheme&) = delete;
-  Scheme& operator=(const Scheme&) = delete;
-  virtual ~Scheme() = default;
-
-  [[nodiscard]] virtual std::string_view name() const = 0;
-  /// Everything both parties must agree on, as text.
-  [[nodiscard]] virtual std::string parameters() const = 0;
-  [[nodiscard]] virtual std::uint64_t public_key_bytes() const = 0;
-  /// Bits of security against who has no key, classical: 112 or 128. 0: none, or parameters that only tests have.
-  [[nodiscard]] virtual int security_bits() const { return 0; }
-  /// Between schemes that take the same time, the higher one is taken.
-  [[nodiscard]] virtual int preference() const { return 0; }
-  /// Columns of M that a product carries for about the price of one: as many as small layers have, at most.
-  [[nodiscard]] virtual std::size_t columns_at_once() const { return 1; }
-  /// Updates under encryption, for schemes whose encrypted matrices can be added to; null for others.
-  [[nodiscard]] virtual std::shared_ptr<const Updates> updates() const { return nullptr; }
-
-  /// Throws InvalidArgument, with the reason, if the product could overflow or this scheme cannot carry it out.
-  [[nodiscard]] std::shared_ptr<const Plan> plan(const ProductSpec& spec) const;
-
-  [[nodiscard]] virtual std::unique_ptr<KeyOwner> generate_keys(Random& random) const = 0;
-  /// What `KeyOwner::save` wrote; reads no further. Throws DataError, without a byte of the key, if it is not that, is
-  /// damaged, is of other parameters, or if keys of this scheme are never saved.
-  [[nodiscard]] virtual std::unique_ptr<KeyOwner> load_keys(ByteSource& in) const;
-  /// Throws ProtocolError if the bytes are not a public key of this scheme and these parameters.
-  [[nodiscard]] virtual std::unique_ptr<Multiplier> multiplier(ByteView public_key) const = 0;
-
- private:
-  [[nodiscard]] virtual std::shared_ptr<const Plan> do_plan(const ProductSpec& spec) const = 0;
 };
 
 }  // namespace blindfl::he

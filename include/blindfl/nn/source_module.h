@@ -2,14 +2,21 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include "blindfl/data/batches.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/plan/plan_row.h"
+#include "blindfl/protocol/session/session.h"  // torch asks for a whole type where a module is made
+
+namespace blindfl::protocol {
+class EmbedMatMul;
+class MatMul;
+}  // namespace blindfl::protocol
 
 namespace blindfl::nn {
 
@@ -29,30 +36,26 @@ class SourceModule : public FederatedModule {
   /// The layer below: for checkpoints, and for whoever wants to know what it holds.
   [[nodiscard]] Layer& layer() const { return *layer_; }
 
-  [[nodiscard]] std::optional<protocol::Settings> state_settings() const override { return layer_->state_settings(); }
-  void save_layer(ByteSink& out) const override { layer_->save(out); }
-  void load_layer(ByteSource& in) override { layer_->load(in); }
+  [[nodiscard]] std::optional<protocol::Settings> state_settings() const override;
+  void save_layer(ByteSink& out) const override;
+  void load_layer(ByteSource& in) override;
 
  protected:
-  SourceModule(std::shared_ptr<Layer> layer, std::vector<protocol::PlanRow> plan)
-      : layer_(std::move(layer)), plan_(std::move(plan)) {}
+  SourceModule(std::shared_ptr<Layer> layer, std::vector<protocol::PlanRow> plan);
 
   /// For parts that live in the autograd graph as long as a backward pass may come, also when the module is gone.
   [[nodiscard]] const std::shared_ptr<Layer>& shared_layer() const { return layer_; }
 
   /// A forward pass of the layer, as it is opened; `backward` is the layer's for this pass.
   [[nodiscard]] SourceOutput output_of(protocol::OutputShare share, std::size_t rows,
-                                       SourceOutput::Backward backward) const {
-    const auto& spec = layer_->params().spec();
-    return {.shares = {{&layer_->session(), layer_->layer(), std::move(share)}},
-            .rows = rows,
-            .opening = {spec.output_scale, spec.derivative},
-            .parts = {std::move(backward)}};
-  }
+                                       SourceOutput::Backward backward) const;
 
  private:
   std::shared_ptr<Layer> layer_;
   std::vector<protocol::PlanRow> plan_;
 };
+
+extern template class SourceModule<protocol::MatMul>;
+extern template class SourceModule<protocol::EmbedMatMul>;
 
 }  // namespace blindfl::nn

@@ -1,10 +1,10 @@
 #pragma once
 
-// What a user's program includes: the names of its everyday dialect, all in `blindfl::`.
+// The names of a user's everyday dialect, all in `blindfl::`. What a program needs now and then has headers of its own:
+// files to rows (prepare/preparation.h), training that survives its process (train/training_loop.h), scoring that
+// repeats (protocol/session/repeatable_scoring.h), saved models (nn/state.h).
 
 #include "blindfl/data/batches.h"
-#include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/he/registry/registry.h"
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/memory_channel.h"
@@ -17,21 +17,15 @@
 #include "blindfl/nn/models.h"
 #include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/session/in_process.h"
-#include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/run/metrics.h"
-#include "blindfl/train/evaluation.h"
-#include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
-#include "blindfl/train/training_loop.h"
 
 namespace blindfl {
 
 using data::Batch;
 using data::Dataset;
-using he::LatticeScheme;
 using he::make_scheme;
-using he::PaillierScheme;
 using net::Channel;
 using net::GrpcOptions;
 using net::GrpcTransport;
@@ -57,12 +51,10 @@ using protocol::align;
 using protocol::Alignment;
 using protocol::AlignmentKind;
 using protocol::AlignmentOptions;
-using protocol::AlignmentProgress;
 using protocol::Link;
-using protocol::MaskKey;
 using protocol::Party;
 using protocol::Peer;
-using protocol::RepeatableScoring;
+using protocol::run_in_process;
 using protocol::RunLength;
 using protocol::Session;
 using protocol::SessionOptions;

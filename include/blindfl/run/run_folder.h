@@ -2,11 +2,11 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "blindfl/base/disk_file.h"
 #include "blindfl/run/summary.h"
 
 // What a run leaves behind, at one party, for its owner's eyes only:
@@ -19,6 +19,10 @@
 //   checkpoints/       step-000000000120.ckpt
 //   model/             this party's shares of the model
 //   report.html        all of it, for people
+
+namespace blindfl {
+class DiskFile;
+}
 
 namespace blindfl::run {
 
@@ -45,6 +49,9 @@ class RunFolder {
   /// is damaged.
   [[nodiscard]] static RunFolder reopen(const std::filesystem::path& path, Party party, std::string_view run);
 
+  RunFolder(RunFolder&&) noexcept;
+  ~RunFolder();
+
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
   /// The last summary that was written or read.
   [[nodiscard]] const RunSummary& summary() const { return summary_; }
@@ -70,10 +77,10 @@ class RunFolder {
   void write_report(std::string_view html);
 
  private:
-  RunFolder(std::filesystem::path path, DiskFile lock);
+  explicit RunFolder(std::filesystem::path path);
 
   std::filesystem::path path_;
-  DiskFile lock_;
+  std::unique_ptr<DiskFile> lock_;
   RunSummary summary_;
 };
 

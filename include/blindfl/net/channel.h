@@ -10,10 +10,11 @@
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/net/frame.h"
-#include "blindfl/net/message_log.h"
 #include "blindfl/net/transport.h"
 
 namespace blindfl::net {
+
+class MessageLog;
 
 /// Messages and payload bytes that went one way.
 struct Traffic {
@@ -38,7 +39,7 @@ class Channel final {
   Channel& operator=(const Channel&) = delete;
   /// Closes the ledger, if there is one and `close_ledger` has not; a failure then shows only in the file. The link
   /// ends with its transport.
-  ~Channel() = default;
+  ~Channel();
 
   /// Sends what `body` writes, which must be `message.size` bytes. Pieces travel while `body` still works.
   /// Throws TransportError if the link is closed, InvalidArgument if `body` writes another number of bytes or the step

@@ -3,13 +3,15 @@
 #include <torch/torch.h>
 
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/nn/federated_module.h"
-#include "blindfl/protocol/layers/layer_state.h"
 #include "blindfl/protocol/layers/sgd_plan.h"
+
+namespace blindfl::protocol {
+class StateOrigin;
+}
 
 namespace blindfl::nn {
 
@@ -25,6 +27,10 @@ class FederatedOptimizer {
   FederatedOptimizer(const FederatedModule& module, const SgdOptions& options);
   /// Only the federated parameters: for a top model that is trained by another optimizer.
   FederatedOptimizer(const std::vector<FederatedParameter>& parameters, const SgdOptions& options);
+
+  FederatedOptimizer(const FederatedOptimizer&) = delete;
+  FederatedOptimizer& operator=(const FederatedOptimizer&) = delete;
+  ~FederatedOptimizer();
 
   /// Forgets all gradients, also those of a step that was begun and not finished, because the link broke for instance:
   /// state can be saved then.
@@ -50,19 +56,13 @@ class FederatedOptimizer {
   void load(ByteSource& in);
 
  private:
-  /// A federated parameter and what the optimizer remembers of it.
-  struct Slot {
-    FederatedParameter parameter;
-    std::optional<ShareMatrix> momentum;
-    std::size_t most_passes = 1;
-    std::size_t applied_passes = 0;  ///< of those since `zero_grad`, in the last step
-  };
+  struct Slot;
   static void check_bits(const Slot& slot, const protocol::SgdPlan& plan);
   void step(Slot& slot, double learning_rate);
   void agree() const;
   [[nodiscard]] protocol::Settings state_settings() const;
   /// Whether momentum of a slot is kept here.
-  [[nodiscard]] static bool keeps(const Slot& slot) { return !slot.parameter.weight().update; }
+  [[nodiscard]] static bool keeps(const Slot& slot);
   /// Of a plain parameter; undefined if it has none yet.
   [[nodiscard]] torch::Tensor plain_momentum(const torch::Tensor& parameter) const;
   void set_plain_momentum(const torch::Tensor& parameter, const torch::Tensor& momentum);

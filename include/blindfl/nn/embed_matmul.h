@@ -2,11 +2,18 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
+#include <iosfwd>
 #include <memory>
 
+#include "blindfl/base/party.h"
 #include "blindfl/nn/source_module.h"
-#include "blindfl/protocol/layers/embed_matmul.h"
-#include "blindfl/protocol/plan/source_layer.h"
+#include "blindfl/protocol/plan/source_options.h"
+
+namespace blindfl::protocol {
+struct EmbedMatMulSpec;
+struct EmbedPlan;
+}  // namespace blindfl::protocol
 
 namespace blindfl::nn {
 
@@ -28,7 +35,7 @@ class EmbedMatMulImpl : public SourceModule<protocol::EmbedMatMul> {
 
   /// W: A's fields' rows, then B's, `dimension` for each field.
   [[nodiscard]] FederatedParameter weight() const;
-  [[nodiscard]] FederatedParameter table(protocol::Party features_of, std::size_t field) const;
+  [[nodiscard]] FederatedParameter table(Party features_of, std::size_t field) const;
 
   void pretty_print(std::ostream& stream) const override;
 

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/plan/step_cost.h"
 
 namespace blindfl::protocol {

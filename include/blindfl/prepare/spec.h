@@ -5,8 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/data/frame.h"
-#include "blindfl/data/numeric_scaling.h"
+#include "blindfl/data/column_kind.h"
 #include "blindfl/tensor/category_field.h"
 #include "blindfl/tensor/fixed_point.h"
 
@@ -55,6 +54,13 @@ struct LabelSpec {
   Kind kind = Kind::kClasses;
   std::size_t classes = 2;                ///< that a classifier tells apart
   std::optional<std::string> positive{};  ///< of two classes
+};
+
+/// Which labels to read from a file; at A there are never any.
+enum class Labels {
+  kNone,
+  kNeeded,   ///< a file without them is an error
+  kIfThere,  ///< all or none
 };
 
 /// CSV files, all alike.

@@ -1,17 +1,23 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/base/party.h"
+#include "blindfl/share/share_matrix.h"
+#include "blindfl/tensor/fixed_point.h"
+#include "blindfl/tensor/int_matrix.h"
 
 // Between the source layers and the top model: opening Z to B on the way up, taking dZ from B on the way down. Layers
 // end with shares and start from a Derivative, so that a secret-shared top can take the place of both steps.
 
 namespace blindfl::protocol {
+
+class Session;
 
 /// This party's share of Z, or of one layer's part of it.
 struct OutputShare {

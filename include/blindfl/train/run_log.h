@@ -3,16 +3,21 @@
 #include <chrono>
 #include <functional>
 #include <iosfwd>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "blindfl/protocol/session/sessions.h"
-#include "blindfl/run/event_file.h"
-#include "blindfl/run/metrics_log.h"
+#include "blindfl/run/measure.h"
 #include "blindfl/run/run_folder.h"
 #include "blindfl/train/progress.h"
 #include "blindfl/train/trainer.h"
+
+namespace blindfl::run {
+class EventFile;
+class MetricsLog;
+}  // namespace blindfl::run
 
 namespace blindfl::train {
 
@@ -29,6 +34,9 @@ class RunLog {
   };
   /// `folder`, the sessions and `out` must outlive this.
   RunLog(const run::RunFolder& folder, const protocol::Sessions& sessions, std::ostream& out, const Options& options);
+  RunLog(const RunLog&) = delete;
+  RunLog& operator=(const RunLog&) = delete;
+  ~RunLog();
 
   /// After each step.
   void step(const StepReport& report);
@@ -52,8 +60,8 @@ class RunLog {
   protocol::Sessions sessions_;
   std::ostream& out_;
   Options options_;
-  run::MetricsLog metrics_;
-  run::EventFile events_;
+  std::unique_ptr<run::MetricsLog> metrics_;
+  std::unique_ptr<run::EventFile> events_;
   Progress progress_;
   Clock::time_point start_ = Clock::now();
   // Since the last line.

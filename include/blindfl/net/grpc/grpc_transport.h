@@ -8,7 +8,7 @@
 #include <string>
 
 #include "blindfl/net/identity.h"
-#include "blindfl/net/resumable_stream.h"
+#include "blindfl/net/link_notice.h"
 #include "blindfl/net/transport.h"
 
 namespace blindfl::net {

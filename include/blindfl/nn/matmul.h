@@ -2,11 +2,16 @@
 
 #include <torch/torch.h>
 
+#include <cstddef>
+#include <iosfwd>
 #include <memory>
 
 #include "blindfl/nn/source_module.h"
-#include "blindfl/protocol/layers/matmul.h"
-#include "blindfl/protocol/plan/source_layer.h"
+#include "blindfl/protocol/plan/source_options.h"
+
+namespace blindfl::protocol {
+struct LayerPlan;
+}
 
 namespace blindfl::nn {
 

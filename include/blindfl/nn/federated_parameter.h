@@ -7,7 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "blindfl/protocol/layers/weight.h"
+#include "blindfl/share/share_matrix.h"
+
+namespace blindfl::protocol {
+class Session;
+struct Weight;
+}  // namespace blindfl::protocol
 
 namespace blindfl::nn {
 
@@ -23,8 +28,8 @@ class FederatedParameter {
   [[nodiscard]] protocol::Session& session() const;
   /// The share and the public facts about the weight; the weight itself is the sum of both parties' shares.
   [[nodiscard]] const protocol::Weight& weight() const;
-  [[nodiscard]] const std::string& name() const { return weight().name; }
-  [[nodiscard]] const ShareMatrix& piece() const { return weight().piece; }
+  [[nodiscard]] const std::string& name() const;
+  [[nodiscard]] const ShareMatrix& piece() const;
 
   /// This party's share of the gradient, times the weight's batch size; nothing before a backward pass, or where it has
   /// no share.

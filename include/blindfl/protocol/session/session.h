@@ -16,14 +16,22 @@
 #include "blindfl/base/secret.h"
 #include "blindfl/base/stopwatch.h"
 #include "blindfl/base/thread_pool.h"
-#include "blindfl/he/scheme.h"
-#include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/mask_key.h"
-#include "blindfl/protocol/session/saved_keys.h"
 #include "blindfl/protocol/session/settings.h"
+
+namespace blindfl::he {
+class KeyOwner;
+class Multiplier;
+class Scheme;
+}  // namespace blindfl::he
+
+namespace blindfl::net {
+class Channel;
+}
 
 namespace blindfl::protocol {
 
+struct OwnKeys;
 using blindfl::Party;
 using blindfl::peer_of;
 
@@ -94,7 +102,7 @@ class Session {
   /// (`KeyOwner::can_be_saved`): for its own files, which only it may read. The others are made afresh each time.
   void save_keys(ByteSink& out) const;
   /// How many keys that would be.
-  [[nodiscard]] std::size_t keys_to_save() const { return own_keys().size(); }
+  [[nodiscard]] std::size_t keys_to_save() const;
   [[nodiscard]] Random& random() { return random_; }
   [[nodiscard]] ThreadPool& pool() { return pool_; }
   /// The time that layers and openings took so far, waiting for the peer and the line included.

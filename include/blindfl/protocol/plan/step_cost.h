@@ -3,13 +3,18 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "blindfl/he/scheme.h"
-#include "blindfl/protocol/layers/encrypted_update_params.h"
+#include "blindfl/base/party.h"
 
 // What messages and computing cost before there is a layer: bytes exactly, from the plans that messages follow; seconds
 // as the schemes expect them, on one core. docs/appendix/planner.md has the model and how far it is off.
 
+namespace blindfl::he {
+class Plan;
+}
+
 namespace blindfl::protocol {
+
+class EncryptedUpdateParams;
 
 /// The line between the parties: public, and the same at both.
 struct Link {

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "blindfl/protocol/align/psi_matching.h"
-#include "blindfl/protocol/align/psi_transfer.h"
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/align/alignment.h"
 
 // Which rows of the two parties are about the same people, without an id leaving in the clear: private set intersection
 // by elliptic curve Diffie-Hellman. A's secret number is a, B's is b, h hashes an id to a point:
@@ -33,6 +32,8 @@
 // whether the other has them. docs/protocols.md, "Alignment".
 
 namespace blindfl::protocol {
+
+class Session;
 
 /// Who learns what; see above.
 enum class AlignmentKind {

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "blindfl/protocol/layers/layer_options.h"
+#include "blindfl/protocol/layers/update.h"
+#include "blindfl/protocol/plan/step_cost.h"
+#include "blindfl/tensor/category_field.h"
+
+// What users say of source layers.
+
+namespace blindfl::protocol {
+
+/// Of ciphertexts that stay with a party: 16 GiB.
+constexpr std::uint64_t kMostMemory = std::uint64_t{16} << 30;
+
+/// What is not left to the planner of a table, or of all tables.
+struct TableChoices {
+  std::optional<std::string> scheme = std::nullopt;
+  std::optional<Update> update = std::nullopt;
+};
+
+/// What a user may say of a MatMul layer beside its shape.
+struct MatMulOptions : MatMulLayerOptions {
+  /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
+  /// on the number of features.
+  std::optional<Update> update{};
+  /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
+  /// `scheme_a`, `scheme_b` and `update` is left open. Both parties must say the same.
+  std::optional<Link> automatic{};
+  /// For ciphertexts that stay with either party; with `automatic`, what needs more is refused.
+  std::uint64_t most_memory = kMostMemory;
+};
+
+/// The public shape of both parties' categorical fields. Names need not be the same at the parties.
+struct CategoryShape {
+  std::vector<CategoryField> fields_a{};
+  std::vector<CategoryField> fields_b{};
+  std::size_t batch = 128;
+  std::size_t dimension = 8;  ///< of an embedding
+};
+
+/// What a user may say of an Embed-MatMul layer beside its shape.
+struct EmbedMatMulOptions : EmbedLayerOptions {
+  /// How tables learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend on
+  /// the number of categories.
+  std::optional<Update> update{};
+  std::string table_scheme{};  ///< for looking up in tables, and for their gradients; empty: the default
+  /// For the tables of one party's fields, instead of `update` and `table_scheme`.
+  std::optional<TableChoices> tables_a{};
+  std::optional<TableChoices> tables_b{};
+  /// `auto`: for this line between the parties, the planner chooses for each field what of schemes and updates is left
+  /// open. Both parties must say the same.
+  std::optional<Link> automatic{};
+  /// For ciphertexts that stay with either party; with `automatic`, what needs more is refused.
+  std::uint64_t most_memory = kMostMemory;
+};
+
+}  // namespace blindfl::protocol
