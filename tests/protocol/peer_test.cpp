@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "blindfl/he/plain/plain_scheme.h"
 #include "blindfl/net/memory_channel.h"
+#include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::protocol::peer_test {
@@ -15,7 +15,7 @@ TEST(Peer, KeepsChannelAndSchemesForAsLongAsItsSessionLives) {
   auto channels = net::make_memory_channels();
   const auto as = [](Party party, std::unique_ptr<net::Channel>& channel) {
     return [&, party] {
-      return std::make_unique<Peer>(party, std::move(channel), he::Schemes{std::make_shared<he::PlainScheme>()});
+      return std::make_unique<Peer>(party, std::move(channel), he::Schemes{std::make_shared<testing::PlainScheme>()});
     };
   };
   const auto [a, b] = testing::run_both(as(Party::kA, channels.first), as(Party::kB, channels.second), [] {});
@@ -29,12 +29,12 @@ TEST(Peer, KeepsChannelAndSchemesForAsLongAsItsSessionLives) {
 TEST(Peer, IsGivenUpWhereSomebodyClosesTheChannel) {
   const std::pair<std::shared_ptr<net::Channel>, std::unique_ptr<net::Channel>> channels = net::make_memory_channels();
   std::thread impatient([&] { channels.first->close(); });
-  EXPECT_THROW(Peer(Party::kA, channels.first, {std::make_shared<he::PlainScheme>()}), TransportError);
+  EXPECT_THROW(Peer(Party::kA, channels.first, {std::make_shared<testing::PlainScheme>()}), TransportError);
   impatient.join();
 }
 
 TEST(Peer, NeedsAChannelAndASchemeThatAreThere) {
-  EXPECT_THROW(Peer(Party::kA, nullptr, {std::make_shared<he::PlainScheme>()}), InvalidArgument);
+  EXPECT_THROW(Peer(Party::kA, nullptr, {std::make_shared<testing::PlainScheme>()}), InvalidArgument);
   const std::pair<std::shared_ptr<net::Channel>, std::unique_ptr<net::Channel>> channels = net::make_memory_channels();
   EXPECT_THROW(Peer(Party::kA, channels.first, {nullptr}), InvalidArgument);
 }

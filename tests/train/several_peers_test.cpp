@@ -148,9 +148,9 @@ class SeveralPeers : public ::testing::Test {
   [[nodiscard]] he::Schemes schemes() const { return he::borrowed({&plain_, paillier_.get()}); }
 
   testing::ScratchFolder scratch_;
-  he::PlainScheme plain_;
+  testing::PlainScheme plain_;
   std::unique_ptr<he::Scheme> paillier_ = testing::make_scheme("paillier");
-  nn::VerticalData data_{data::make_synthetic({.rows = 60, .columns_a = 3, .columns_b = 2}).joined, 3, kBatch};
+  nn::VerticalData data_{made_up::make_synthetic({.rows = 60, .columns_a = 3, .columns_b = 2}).joined, 3, kBatch};
 };
 
 TEST_F(SeveralPeers, StopWhereOneOfThemWantsToAndGoOnThere) {

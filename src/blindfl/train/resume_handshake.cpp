@@ -32,7 +32,7 @@ std::string up_to(const RunOffer& offer) {
   return std::string("up to step ").append(std::to_string(newest(offer)));
 }
 
-std::string words_of(const RunOffer& offer) {
+std::string offer_words(const RunOffer& offer) {
   if (offer.run.empty()) return offer.of_all ? "no run that all of its peers have" : "no run";
   if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
   return "run " + offer.run + " " + up_to(offer);
@@ -190,7 +190,7 @@ std::optional<std::uint64_t> common_step(const RunOffer& mine, std::span<const R
   require<ConfigError>(nothing_is_lost(mine, theirs),
                        theirs.size() == 1 ? "there is nothing that both parties can resume"
                                           : "there is nothing that all parties can resume",
-                       ": here is ", words_of(mine), each_of(theirs, ", at ", words_of), "; ", options.way_out);
+                       ": here is ", offer_words(mine), each_of(theirs, ", at ", offer_words), "; ", options.way_out);
   return std::nullopt;
 }
 
