@@ -27,6 +27,8 @@ std::string_view take_word(std::string_view& rest) {
   return word;
 }
 
+}  // namespace
+
 /// The rows of a file, entry by entry.
 class LibsvmRows {
  public:
@@ -130,6 +132,8 @@ void LibsvmRows::read_entry(std::string_view word) {
 }
 
 /// The column of the current entry, which comes after `columns`, those of the row before it.
+namespace {
+
 Table::Column column_of_entry(const LibsvmRows& rows, const LibsvmOptions& options,
                               std::span<const Table::Column> columns) {
   rows.check_entry(rows.index() >= options.index_base, "bad index: below ", options.index_base,

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::protocol {
