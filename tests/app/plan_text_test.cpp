@@ -96,12 +96,11 @@ TEST_F(PlanText, GivesReasonsBelowTheTable) {
 }
 
 TEST_F(PlanText, CountsTablesThatLearnAlike) {
-  protocol::EmbedChoices choices{.scheme = "paillier", .tables = {.update = Update::kEncrypted}};
-  choices.fields_a[1] = {.scheme = "lattice", .update = Update::kExchanged};
-  choices.fields_b[0].update = Update::kExchanged;
-  EXPECT_EQ(choice_text(planned(embedding({100, 100}, {1'000'000, 100}), choices)),
-            "1 table of A's: encrypted updates over paillier; 1 table of A's: exchanged over lattice; "
-            "1 table of B's: exchanged over lattice; 1 table of B's: encrypted updates over paillier; "
+  const protocol::EmbedChoices choices{.scheme = "paillier",
+                                       .tables = {.update = Update::kEncrypted},
+                                       .tables_a = {.scheme = "lattice", .update = Update::kExchanged}};
+  EXPECT_EQ(choice_text(planned(embedding({100, 100}, {100, 100}), choices)),
+            "2 tables of A's: exchanged over lattice; 2 tables of B's: encrypted updates over paillier; "
             "the 32 x 16 weights: over paillier");
 
   protocol::EmbedMatMulSpec spec = embedding({100, 7, 100, 100}, std::vector<std::size_t>(22, 100));

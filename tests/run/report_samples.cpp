@@ -23,4 +23,5 @@ int main(int count, char** arguments) {
     std::cerr << "report_samples: " << error.what() << "\n";
     return 1;
   }
+  return 0;
 }
