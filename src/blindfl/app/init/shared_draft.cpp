@@ -127,8 +127,8 @@ void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> 
   for (const std::string_view flag : {"model", "classes", "align"}) {
     require<UsageError>(!arguments.has(flag), "--", flag, " is what --shared-from says; leave out one of them");
   }
-  if (const ColumnProfile* labels = drafted_labels(drafts); labels != nullptr)
-    check_drafted_labels(shared.model.kind, *labels);
+  const ColumnProfile* labels = drafted_labels(drafts);
+  if (labels != nullptr) check_drafted_labels(shared.model.kind, *labels);
   for (const PartyDraft& draft : drafts) {
     require<UsageError>(shared.alignment.mode == AlignmentMode::kAligned || draft.id,
                         "--id is missing: the peer's file "

@@ -7,7 +7,7 @@ namespace blindfl::app::job {
 
 namespace {
 
-constexpr std::size_t kCommentColumn = 100;
+constexpr std::size_t kCommentWidth = 100;
 
 class Page {
  public:
@@ -19,7 +19,7 @@ class Page {
   }
   void comment(std::size_t indent, std::string_view text, std::string_view hanging = "") {
     std::string begin = "# ";
-    for (const std::string& each : broken_into_lines(text, kCommentColumn - indent - 2 - hanging.size())) {
+    for (const std::string& each : broken_into_lines(text, kCommentWidth - indent - 2 - hanging.size())) {
       line(indent, begin + each);
       begin = std::string("# ").append(hanging);
     }
