@@ -11,7 +11,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 
-namespace blindfl::app {
+namespace blindfl::app::audit_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -70,4 +70,4 @@ TEST_F(Audit, FailsWhereLedgersContradictEachOtherOrAreNone) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::audit_test

@@ -11,7 +11,7 @@
 
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::command_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -122,4 +122,4 @@ TEST(Help, IsAskedForByEitherName) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::command_test

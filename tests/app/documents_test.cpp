@@ -13,7 +13,7 @@
 #include "blindfl/app/job/shared.h"
 #include "blindfl/run/disclosure.h"
 
-namespace blindfl::app {
+namespace blindfl::app::documents_test {
 namespace {
 
 using ::testing::AllOf;
@@ -69,4 +69,4 @@ TEST(Documents, OfDemoAndTutorialSayWhyTheyAcceptAnOpenTop) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::documents_test

@@ -17,7 +17,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::init_test {
 namespace {
 
 using data::ColumnKind;
@@ -582,4 +582,4 @@ TEST(InitHelp, ShowsHowToBegin) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::init_test

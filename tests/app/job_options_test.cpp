@@ -11,7 +11,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::job_options_test {
 namespace {
 
 using blindfl::testing::kJobText;
@@ -130,4 +130,4 @@ TEST_F(LinkOfJob, IsOpenOnlyIfToldSo) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::job_options_test

@@ -12,7 +12,7 @@
 #include "blindfl/net/identity.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::app {
+namespace blindfl::app::keygen_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -131,4 +131,4 @@ TEST_F(Keygen, MakesAKeyThatIsNotTakenForACertificate) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::keygen_test

@@ -14,7 +14,7 @@
 #include "testing/job_text.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::open_top_test {
 namespace {
 
 using ::testing::AllOf;
@@ -142,4 +142,4 @@ TEST(StartWarnings, NameASeedAtWhoeverSetIt) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::open_top_test

@@ -7,7 +7,7 @@
 #include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::app {
+namespace blindfl::app::party_shape_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -76,4 +76,4 @@ TEST(PartyShapeExchange, TellsEachPartyTheOthersNumbersAndNoNames) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::party_shape_test

@@ -6,7 +6,7 @@
 #include "blindfl/base/error.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::peer_limits_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -56,4 +56,4 @@ TEST(PeerShape, OfTheLargestNumbersIsRefusedWithoutOverflow) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::peer_limits_test

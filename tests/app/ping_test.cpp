@@ -13,7 +13,7 @@
 #include "testing/links.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::app {
+namespace blindfl::app::ping_test {
 namespace {
 
 using ::testing::AllOf;
@@ -145,4 +145,4 @@ TEST(Interruption, HearsOfASignalThatAnOlderThreadTook) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::ping_test

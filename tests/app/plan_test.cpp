@@ -16,7 +16,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app {
+namespace blindfl::app::plan_test {
 namespace {
 
 using job::ModelKind;
@@ -423,4 +423,4 @@ TEST(PlanHelp, ShowsHowToBegin) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::plan_test

@@ -12,7 +12,7 @@
 #include "blindfl/protocol/plan/embed_planner.h"
 #include "blindfl/protocol/plan/planner.h"
 
-namespace blindfl::app {
+namespace blindfl::app::plan_text_test {
 namespace {
 
 using protocol::Update;
@@ -136,4 +136,4 @@ TEST_F(PlanText, SaysSecurityAndHiding) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::plan_text_test

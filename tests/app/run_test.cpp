@@ -14,7 +14,7 @@
 #include "blindfl/app/commands/commands.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl::app {
+namespace blindfl::app::run_test {
 namespace {
 
 using ::testing::AllOf;
@@ -187,4 +187,4 @@ TEST(Program, PassesNoControlCharactersToTheTerminal) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::run_test

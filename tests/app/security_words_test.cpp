@@ -8,7 +8,7 @@
 #include <fstream>
 #include <string>
 
-namespace blindfl::app {
+namespace blindfl::app::security_words_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(FormatsWords, ListTheSettingsOfALayerAsTheyAreSent) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::security_words_test

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace blindfl::app {
+namespace blindfl::app::suggestion_test {
 namespace {
 
 const std::vector<std::string_view> kNames = {"epochs", "batch", "learning_rate", "a", "b"};
@@ -28,4 +28,4 @@ TEST(Suggestion, IsNothingIfNoNameIsNear) {
 }
 
 }  // namespace
-}  // namespace blindfl::app
+}  // namespace blindfl::app::suggestion_test

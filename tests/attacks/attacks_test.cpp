@@ -13,7 +13,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "testing/real_data.h"
 
-namespace blindfl::attacks {
+namespace blindfl::attacks::attacks_test {
 namespace {
 
 using torch::Tensor;
@@ -137,4 +137,4 @@ TEST(BinaryColumns, OfRealOneHotGroupsLieInBsSpanAndManyAreFound) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks
+}  // namespace blindfl::attacks::attacks_test

@@ -10,7 +10,7 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::aes_ctr_test {
 namespace {
 
 using Key = std::array<std::byte, AesCtr::kKeyBytes>;
@@ -90,4 +90,4 @@ INSTANTIATE_TEST_SUITE_P(All, Implementation, ::testing::ValuesIn([] {
                          [](const auto& name) { return name.param; });
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::aes_ctr_test

@@ -16,7 +16,7 @@
 #include "blindfl/base/error.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl {
+namespace blindfl::atomic_file_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -178,4 +178,4 @@ TEST(Leftovers, AreRecognisedByTheirNameAlone) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::atomic_file_test

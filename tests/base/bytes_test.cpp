@@ -11,7 +11,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::bytes_test {
 namespace {
 
 using ::testing::AllOf;
@@ -144,4 +144,4 @@ TEST(BitLength, CountsUpToTheHighestBit) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::bytes_test

@@ -14,7 +14,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl {
+namespace blindfl::checked_file_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -227,4 +227,4 @@ TEST_F(CheckedFile, NeedsALabelThatFits) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::checked_file_test

@@ -8,7 +8,7 @@
 
 #include "blindfl/base/random.h"
 
-namespace blindfl {
+namespace blindfl::crc32c_test {
 namespace {
 
 Bytes random_bytes(std::size_t count, std::uint64_t seed) {
@@ -75,4 +75,4 @@ TEST(Crc32c, ChangesWithEveryBit) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::crc32c_test

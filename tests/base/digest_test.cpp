@@ -7,7 +7,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::digest_test {
 namespace {
 
 std::string hex(const Bytes& bytes) {
@@ -49,4 +49,4 @@ TEST(Digest, OfPiecesIsThatOfTheWhole) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::digest_test

@@ -10,7 +10,7 @@
 #include "blindfl/base/error.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl {
+namespace blindfl::disk_file_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -104,4 +104,4 @@ TEST(DiskFile, MayHaveNoName) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::disk_file_test

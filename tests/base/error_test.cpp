@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-namespace blindfl {
+namespace blindfl::error_test {
 namespace {
 
 using ::testing::StrEq;
@@ -58,4 +58,4 @@ TEST(Require, WritesNoMessageWhileTheConditionHolds) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::error_test

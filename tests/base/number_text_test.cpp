@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-namespace blindfl {
+namespace blindfl::number_text_test {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -98,4 +98,4 @@ TEST(NumberText, WritesSeconds) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::number_text_test

@@ -16,7 +16,7 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::random_test {
 namespace {
 
 using Key = std::array<std::byte, KeyStream::kKeyBytes>;
@@ -375,4 +375,4 @@ TEST(SeededRandom, DrawsNormalReals) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::random_test

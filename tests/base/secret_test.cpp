@@ -13,7 +13,7 @@
 
 #include "blindfl/base/int128.h"
 
-namespace blindfl {
+namespace blindfl::secret_test {
 namespace {
 
 // An integer whose memory is looked at when it goes back to the standard allocator.
@@ -32,13 +32,13 @@ struct Returned {
 Returned returned;
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::secret_test
 
 // Freed memory must not be read, so this looks in the last moment before it is freed: the standard allows a program its
 // own allocator for its own types, and ClearingAllocator hands memory back to it.
 template <class T>
-struct std::allocator<blindfl::Watched<T>> {
-  using value_type = blindfl::Watched<T>;
+struct std::allocator<blindfl::secret_test::Watched<T>> {
+  using value_type = blindfl::secret_test::Watched<T>;
 
   allocator() = default;
   template <class U>
@@ -47,14 +47,15 @@ struct std::allocator<blindfl::Watched<T>> {
   value_type* allocate(std::size_t n) { return static_cast<value_type*>(::operator new(n * sizeof(value_type))); }
   void deallocate(value_type* p, std::size_t n) {
     const auto bytes = std::as_bytes(std::span(p, n));
-    ++blindfl::returned.blocks;
-    blindfl::returned.cleared += std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; }) ? 1 : 0;
+    ++blindfl::secret_test::returned.blocks;
+    blindfl::secret_test::returned.cleared +=
+        std::ranges::all_of(bytes, [](std::byte b) { return b == std::byte{0}; }) ? 1 : 0;
     ::operator delete(p);
   }
   bool operator==(const allocator& /*other*/) const { return true; }
 };
 
-namespace blindfl {
+namespace blindfl::secret_test {
 namespace {
 
 template <class T>
@@ -144,4 +145,4 @@ TEST(ClearingAllocator, EqualsEveryOther) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::secret_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blindfl {
+namespace blindfl::text_test {
 namespace {
 
 TEST(Text, WritesBytesAsHexadecimalDigits) {
@@ -18,4 +18,4 @@ TEST(Text, TellsAndReplacesWhatCannotBePrinted) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::text_test

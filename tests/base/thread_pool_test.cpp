@@ -15,7 +15,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::thread_pool_test {
 namespace {
 
 using ::testing::StrEq;
@@ -158,4 +158,4 @@ TEST(ThreadPool, WorksBesideAnother) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::thread_pool_test

@@ -4,7 +4,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::utf8_test {
 namespace {
 
 TEST(Utf8, KnowsHowLongACharacterIs) {
@@ -49,4 +49,4 @@ TEST(Utf8, WritesWhatItReads) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::utf8_test

@@ -11,7 +11,7 @@
 #include "made_up/tables.h"
 #include "made_up/vertical_split.h"
 
-namespace blindfl::data {
+namespace blindfl::data::batches_test {
 namespace {
 
 using made_up::vertical_split;
@@ -140,4 +140,4 @@ TEST(Batch, RefusesRowsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::batches_test

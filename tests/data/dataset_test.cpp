@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blindfl::data {
+namespace blindfl::data::dataset_test {
 namespace {
 
 TEST(Dataset, IsATableEncodedWithItsLabels) {
@@ -14,4 +14,4 @@ TEST(Dataset, IsATableEncodedWithItsLabels) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::dataset_test

@@ -12,7 +12,7 @@
 #include "testing/real_data.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::delimited_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -187,4 +187,4 @@ TEST(Delimited, ReadsTheRawAdultFiles) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::delimited_test

@@ -12,7 +12,7 @@
 #include "testing/frames.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::frame_reader_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -116,4 +116,4 @@ TEST(FrameReader, HoldsAPieceOfAdultAtATime) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::frame_reader_test

@@ -14,7 +14,7 @@
 #include "testing/frames.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::frame_test {
 namespace {
 
 using blindfl::testing::category_column;
@@ -204,4 +204,4 @@ TEST(Frame, ReadsTheVerticallySplitBreastSet) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::frame_test

@@ -17,7 +17,7 @@
 #include "testing/real_data.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::libsvm_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -228,4 +228,4 @@ TEST(LibsvmReader, EndsATableAfterTheRowThatFillsIt) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::libsvm_test

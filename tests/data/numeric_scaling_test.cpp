@@ -18,7 +18,7 @@
 #include "testing/ranking.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::numeric_scaling_test {
 namespace {
 
 using blindfl::testing::deviation;
@@ -249,4 +249,4 @@ TEST(NumericScaling, LeavesAloneWhatIsNeitherStandardisedNorClipped) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::numeric_scaling_test

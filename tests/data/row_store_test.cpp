@@ -14,7 +14,7 @@
 #include "testing/matrices.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::data {
+namespace blindfl::data::row_store_test {
 namespace {
 
 using blindfl::testing::expect_same;
@@ -147,4 +147,4 @@ TEST(RowBytes, RefuseToBeDamaged) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::row_store_test

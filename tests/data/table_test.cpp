@@ -11,7 +11,7 @@
 #include "blindfl/base/error.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::table_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -163,4 +163,4 @@ TEST(Table, RefusesPartsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::table_test

@@ -14,7 +14,7 @@
 #include "testing/compressed.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::text_file_test {
 namespace {
 
 using blindfl::testing::gzip;
@@ -224,4 +224,4 @@ TEST(LineReader, NamesAFileThatCannotBeOpened) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::text_file_test

@@ -13,7 +13,7 @@
 #include "testing/frames.h"
 #include "testing/thrown.h"
 
-namespace blindfl::data {
+namespace blindfl::data::vocabulary_test {
 namespace {
 
 using blindfl::testing::field_of;
@@ -237,4 +237,4 @@ TEST(CategoryCounts, RefuseTextsThatAreNoCategories) {
 }
 
 }  // namespace
-}  // namespace blindfl::data
+}  // namespace blindfl::data::vocabulary_test

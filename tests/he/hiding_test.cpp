@@ -11,7 +11,7 @@
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "testing/plain/plain_scheme.h"
 
-namespace blindfl::he {
+namespace blindfl::he::hiding_test {
 namespace {
 
 constexpr std::uint64_t kReal = std::uint64_t{1} << 20;  // 16 fractional bits, up to 16
@@ -138,4 +138,4 @@ TEST(SecurityBits, AreThoseOfTheParameters) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::hiding_test

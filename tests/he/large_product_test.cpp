@@ -6,7 +6,7 @@
 #include "blindfl/share/products.h"
 #include "testing/matrices.h"
 
-namespace blindfl::he {
+namespace blindfl::he::large_product_test {
 namespace {
 
 TEST(LargeProduct, OfTheLargestShapeComesOutExactly) {
@@ -47,4 +47,4 @@ TEST(LargeProduct, OfTheLargestShapeComesOutExactly) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::large_product_test

@@ -6,7 +6,7 @@
 #include "blindfl/base/error.h"
 #include "testing/plain/plain_scheme.h"
 
-namespace blindfl::he {
+namespace blindfl::he::plan_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(Plan, EnforcesTheBitsOfABoundedRightOperand) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::plan_test

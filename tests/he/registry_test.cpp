@@ -6,7 +6,7 @@
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "testing/thrown.h"
 
-namespace blindfl::he {
+namespace blindfl::he::registry_test {
 namespace {
 
 TEST(Registry, MakesEveryScheme) {
@@ -50,4 +50,4 @@ TEST(Registry, RefusesOtherNamesAndNamesThoseThereAre) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::registry_test

@@ -16,7 +16,7 @@
 #include "testing/schemes.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::he {
+namespace blindfl::he::scheme_conformance_test {
 namespace {
 
 using testing::random_matrix;
@@ -358,4 +358,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, PaillierConformance, ::testing::Values("pailli
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::scheme_conformance_test

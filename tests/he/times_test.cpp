@@ -4,7 +4,7 @@
 
 #include "testing/schemes.h"
 
-namespace blindfl::he {
+namespace blindfl::he::times_test {
 namespace {
 
 class ExpectedTimes : public ::testing::TestWithParam<std::string> {
@@ -52,4 +52,4 @@ TEST_P(ExpectedTimes, KnowWhatAnEncryptedMatrixTakesInMemory) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::times_test

@@ -13,7 +13,7 @@
 #include "blindfl/base/error.h"
 #include "testing/ranking.h"
 
-namespace blindfl::made_up {
+namespace blindfl::made_up::synthetic_categories_test {
 namespace {
 
 using testing::auc;
@@ -263,4 +263,4 @@ TEST(SyntheticCategories, RefuseSpecsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace blindfl::made_up
+}  // namespace blindfl::made_up::synthetic_categories_test

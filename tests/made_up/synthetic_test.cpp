@@ -13,7 +13,7 @@
 #include "blindfl/base/error.h"
 #include "testing/ranking.h"
 
-namespace blindfl::made_up {
+namespace blindfl::made_up::synthetic_test {
 namespace {
 
 using data::Table;
@@ -204,4 +204,4 @@ TEST(Synthetic, RefusesSpecsThatMakeNoSense) {
 }
 
 }  // namespace
-}  // namespace blindfl::made_up
+}  // namespace blindfl::made_up::synthetic_test

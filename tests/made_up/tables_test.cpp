@@ -6,7 +6,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::made_up {
+namespace blindfl::made_up::tables_test {
 namespace {
 
 using data::Table;
@@ -48,4 +48,4 @@ TEST(Tables, NumberTheirLabelsInTheOrderOfTheirValues) {
 }
 
 }  // namespace
-}  // namespace blindfl::made_up
+}  // namespace blindfl::made_up::tables_test

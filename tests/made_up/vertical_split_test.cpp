@@ -9,7 +9,7 @@
 #include "blindfl/base/error.h"
 #include "made_up/tables.h"
 
-namespace blindfl::made_up {
+namespace blindfl::made_up::vertical_split_test {
 namespace {
 
 using data::Table;
@@ -76,4 +76,4 @@ TEST(HashedTestRows, RefuseMoreRowsThanCanBeNumbered) {
 }
 
 }  // namespace
-}  // namespace blindfl::made_up
+}  // namespace blindfl::made_up::vertical_split_test

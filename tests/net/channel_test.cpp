@@ -27,7 +27,7 @@
 #include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::channel_test {
 namespace {
 
 using ::testing::AllOf;
@@ -509,4 +509,4 @@ TEST_F(MemoryChannel, NeverMakesASenderWait) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::channel_test

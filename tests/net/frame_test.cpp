@@ -13,7 +13,7 @@
 #include "blindfl/base/error.h"
 #include "testing/steps.h"
 
-namespace blindfl::net {
+namespace blindfl::net::frame_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -90,4 +90,4 @@ TEST(FrameHeader, IsRefusedIfTheZeroBytesAreNot) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::frame_test

@@ -24,7 +24,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::identity_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -415,4 +415,4 @@ TEST_F(IdentityFiles, AreRefusedIfTheKeyNeedsAPassphrase) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::identity_test

@@ -11,7 +11,7 @@
 #include "blindfl/base/free_with.h"
 #include "blindfl/net/identity.h"
 
-namespace blindfl::net {
+namespace blindfl::net::identity_tls_test {
 namespace {
 
 template <class T, auto kFree>
@@ -79,4 +79,4 @@ TEST(IdentityTls, AcceptsNoOther) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::identity_tls_test

@@ -8,7 +8,7 @@
 #include "net/ledger_fixture.h"
 #include "testing/steps.h"
 
-namespace blindfl::net {
+namespace blindfl::net::ledger_comparison_test {
 namespace {
 
 using ::testing::AllOf;
@@ -161,4 +161,4 @@ TEST(LedgersOfTwoSessions, AreToldByTheirFirstMessages) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::ledger_comparison_test

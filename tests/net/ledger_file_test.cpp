@@ -18,7 +18,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::ledger_file_test {
 namespace {
 
 using ::testing::AllOf;
@@ -277,4 +277,4 @@ TEST(LedgerTime, IsReadAsItIsWritten) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::ledger_file_test

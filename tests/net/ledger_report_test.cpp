@@ -10,7 +10,7 @@
 #include "net/ledger_fixture.h"
 #include "testing/steps.h"
 
-namespace blindfl::net {
+namespace blindfl::net::ledger_report_test {
 namespace {
 
 using ::testing::AllOf;
@@ -112,4 +112,4 @@ TEST_F(LedgerReport, ShowsThatLedgersDoNotBelongTogether) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::ledger_report_test

@@ -23,7 +23,7 @@
 #include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::ledger_test {
 namespace {
 
 using ::testing::AllOf;
@@ -318,4 +318,4 @@ TEST(Ledger, HasRoomInALineForEveryStep) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::ledger_test

@@ -4,7 +4,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::net {
+namespace blindfl::net::link_packet_test {
 namespace {
 
 Nonce nonce_of(int first) {
@@ -84,4 +84,4 @@ TEST(LinkPacket, CarriesWordsThatCanBeShownOnAScreen) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::link_packet_test

@@ -11,7 +11,7 @@
 #include "blindfl/net/memory_channel.h"
 #include "testing/steps.h"
 
-namespace blindfl::net {
+namespace blindfl::net::recording_transport_test {
 namespace {
 
 using testing::RecordedMessage;
@@ -147,4 +147,4 @@ TEST(RecordingTransport, BehavesAsTheOneItWraps) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::recording_transport_test

@@ -10,7 +10,7 @@
 #include "blindfl/base/random.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::resumable_stream_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -347,4 +347,4 @@ TEST_F(StreamPair, WakesEverybodyWhenAllIsLost) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::resumable_stream_test

@@ -15,7 +15,7 @@
 #include "blindfl/base/error.h"
 #include "testing/steps.h"
 
-namespace blindfl::net {
+namespace blindfl::net::step_test {
 namespace {
 
 using testing::all_steps;
@@ -168,4 +168,4 @@ TEST(StepTable, RefusesANumberOrANameThatIsTaken) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::step_test

@@ -11,7 +11,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::prepare {
+namespace blindfl::prepare::faults_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -221,4 +221,4 @@ TEST(SavedPreparation, IsRefusedWithoutItsEndAndWithOtherBytes) {
 }
 
 }  // namespace
-}  // namespace blindfl::prepare
+}  // namespace blindfl::prepare::faults_test

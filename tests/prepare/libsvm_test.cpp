@@ -15,7 +15,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::prepare {
+namespace blindfl::prepare::libsvm_test {
 namespace {
 
 using blindfl::testing::all_rows;
@@ -172,4 +172,4 @@ TEST(PreparationOfLibsvm, ReadsA9a) {
 }
 
 }  // namespace
-}  // namespace blindfl::prepare
+}  // namespace blindfl::prepare::libsvm_test

@@ -19,7 +19,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::prepare {
+namespace blindfl::prepare::preparation_test {
 namespace {
 
 using blindfl::testing::all_rows;
@@ -419,4 +419,4 @@ TEST(Preparation, ReadsTheVerticallySplitBreastSet) {
 }
 
 }  // namespace
-}  // namespace blindfl::prepare
+}  // namespace blindfl::prepare::preparation_test

@@ -13,7 +13,7 @@
 #include "testing/compressed.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::prepare {
+namespace blindfl::prepare::reads_test {
 namespace {
 
 using blindfl::testing::ScratchFolder;
@@ -78,4 +78,4 @@ TEST(Reads, AreOneToFitAndOneToEncode) {
 }
 
 }  // namespace
-}  // namespace blindfl::prepare
+}  // namespace blindfl::prepare::reads_test

@@ -7,7 +7,7 @@
 #include "testing/plain/plain_scheme.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::alignment_offer_test {
 namespace {
 
 const AlignmentId kFirst = alignment_id("first");
@@ -55,4 +55,4 @@ TEST(AlignmentOffer, ThatIsNoneIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::alignment_offer_test

@@ -15,7 +15,7 @@
 #include "testing/plain/plain_scheme.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::contract_test {
 namespace {
 
 using net::Direction;
@@ -245,4 +245,4 @@ TEST_F(Contract, MessagesDoNotTellWhichFeaturesAreThere) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::contract_test

@@ -13,7 +13,7 @@
 #include "protocol/embed_steps.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_contract_test {
 namespace {
 
 using net::Direction;
@@ -255,4 +255,4 @@ TEST_F(EmbedContract, OperandsAreUnderTheSendersKeyAndProductsUnderTheReceivers)
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_contract_test

@@ -18,7 +18,7 @@
 #include "testing/label.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_encrypted_contract_test {
 namespace {
 
 using he::paillier::BigInt;
@@ -408,4 +408,4 @@ TEST(EncryptedTableContract, NobodyHoldsWhatATableLearnt) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_encrypted_contract_test

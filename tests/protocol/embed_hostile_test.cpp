@@ -16,7 +16,7 @@
 #include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_hostile_test {
 namespace {
 
 using net::Step;
@@ -356,4 +356,4 @@ TEST_F(EmbedDisagreement, AboutUpdatesIsNamedAlthoughKeysAreDueAtOnce) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_hostile_test

@@ -17,7 +17,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_ledger_test {
 namespace {
 
 constexpr std::size_t kBatch = 4;
@@ -200,4 +200,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, EmbedLedgers, ::testing::ValuesIn(testing::sch
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_ledger_test

@@ -10,7 +10,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_matmul_test {
 namespace {
 
 constexpr std::size_t kBatch = 12;
@@ -334,4 +334,4 @@ TEST(EmbedMatMulLayer, RefusesABatchThatIsNotWhatItWasMadeFor) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_matmul_test

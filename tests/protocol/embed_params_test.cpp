@@ -11,7 +11,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_params_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -361,4 +361,4 @@ TEST(EmbedMatMulParams, SettingsHaveTheTrainingPlanWhereATableIsUpdatedUnderEncr
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_params_test

@@ -16,7 +16,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_planner_test {
 namespace {
 
 using ::testing::EndsWith;
@@ -439,4 +439,4 @@ TEST_F(EmbedPlanner, MakesTheSamePlanAtBothPartiesSoThatTheirLayersAgree) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_planner_test

@@ -10,7 +10,7 @@
 #include "protocol/embed_fixture.h"
 #include "testing/label.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::embed_transcript_test {
 namespace {
 
 using Column = IntMatrix::Column;
@@ -137,4 +137,4 @@ TEST(EmbedTranscript, NoticesAnotherShape) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::embed_transcript_test

@@ -15,7 +15,7 @@
 #include "protocol/views.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::encrypted_contract_test {
 namespace {
 
 using he::paillier::BigInt;
@@ -448,4 +448,4 @@ TEST_F(EncryptedContract, PiecesThatShouldNotChangeDoNotAndNobodyHoldsALearntWei
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::encrypted_contract_test

@@ -12,7 +12,7 @@
 #include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::encrypted_hostile_test {
 namespace {
 
 using he::paillier::BigInt;
@@ -280,4 +280,4 @@ TEST_F(EncryptedHostile, ADamagedDerivativeIsNotKeptForTheNextStep) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::encrypted_hostile_test

@@ -17,7 +17,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::encrypted_update_test {
 namespace {
 
 constexpr std::size_t kInA = 12;
@@ -594,4 +594,4 @@ TEST_P(EncryptedUpdateAtShippedSizes, TrainsAsPlainSgdDoes) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::encrypted_update_test

@@ -8,7 +8,7 @@
 #include "testing/steps.h"
 #include "testing/tampering_transport.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::hostile_test {
 namespace {
 
 using testing::Tampering;
@@ -102,4 +102,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, Hostile, ::testing::ValuesIn(testing::scheme_n
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::hostile_test

@@ -11,7 +11,7 @@
 #include "protocol/encrypted_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::layer_state_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -284,4 +284,4 @@ TEST(EmbedState, IsRefusedWhereATableIsAnother) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::layer_state_test

@@ -18,7 +18,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::ledger_test {
 namespace {
 
 using net::Step;
@@ -124,4 +124,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, LedgersOfAStep, ::testing::ValuesIn(testing::s
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::ledger_test

@@ -10,7 +10,7 @@
 #include "testing/steps.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::mask_key_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -139,4 +139,4 @@ TEST_F(MaskKeys, NeedAModelWithAName) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::mask_key_test

@@ -7,7 +7,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::matmul_params_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -124,4 +124,4 @@ TEST(MatMulParams, TakesTheDeviationOfTorchsLinearUnlessTold) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::matmul_params_test

@@ -9,7 +9,7 @@
 #include "protocol/matmul_fixture.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::matmul_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -178,4 +178,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, MatMulLayer, ::testing::ValuesIn(testing::sche
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::matmul_test

@@ -6,7 +6,7 @@
 
 #include "blindfl/base/random.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::momentum_sums_test {
 namespace {
 
 SgdOptions options(double momentum) {
@@ -89,4 +89,4 @@ TEST(MomentumWindows, AreAsLongAsTheDesignSays) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::momentum_sums_test

@@ -11,7 +11,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::output_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(Derivative, NamesTheRowAndColumnOfABadValue) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::output_test

@@ -14,7 +14,7 @@
 #include "protocol/views.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::paillier_contract_test {
 namespace {
 
 using he::paillier::BigInt;
@@ -151,4 +151,4 @@ TEST_F(PaillierContractWithoutMasks, TheLargestGradientsAreSeen) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::paillier_contract_test

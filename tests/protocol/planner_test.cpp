@@ -14,7 +14,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::planner_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -361,4 +361,4 @@ TEST_F(Planner, MakesTheSamePlanAtBothPartiesSoThatTheirLayersAgree) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::planner_test

@@ -10,7 +10,7 @@
 #include "testing/steps.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::product_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -91,4 +91,4 @@ INSTANTIATE_TEST_SUITE_P(Schemes, Product, ::testing::ValuesIn(testing::scheme_n
                          [](const auto& scheme) { return scheme.param; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::product_test

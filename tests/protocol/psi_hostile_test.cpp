@@ -17,7 +17,7 @@
 #include "testing/tampering_transport.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::psi_hostile_test {
 namespace {
 
 using net::Step;
@@ -195,4 +195,4 @@ TEST(HostileAlignment, PointsThatBelongToNoIdEndInDifferentOrders) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::psi_hostile_test

@@ -12,7 +12,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::psi_points_test {
 namespace {
 
 Points points_of(const std::vector<std::string>& ids, ThreadPool& pool) {
@@ -128,4 +128,4 @@ TEST(CheckPoints, RefusesEqualOnes) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::psi_points_test

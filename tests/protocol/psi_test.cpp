@@ -17,7 +17,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::psi_test {
 namespace {
 
 using net::Step;
@@ -355,4 +355,4 @@ TEST(Alignment, CanBeDoneAgainInTheSameSession) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::psi_test

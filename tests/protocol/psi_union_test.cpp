@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::psi_union_test {
 namespace {
 
 Points sorted(Points points) {
@@ -98,4 +98,4 @@ TEST_F(UnionOfTwo, AsksForWhatIsMissingUnderAVeilAndInAnotherOrder) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::psi_union_test

@@ -8,7 +8,7 @@
 #include "protocol/repeatable_fixture.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::repeatable_encrypted_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -206,4 +206,4 @@ INSTANTIATE_TEST_SUITE_P(Momentum, RepeatableEncryptedState, ::testing::Values(0
 INSTANTIATE_TEST_SUITE_P(Momentum, RepeatableEncryptedEmbed, ::testing::Values(0.0, 0.9));
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::repeatable_encrypted_test

@@ -21,7 +21,7 @@
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::repeatable_scoring_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -285,4 +285,4 @@ TEST_P(RepeatableProduct, CiphertextsAreFresh) {
 INSTANTIATE_TEST_SUITE_P(Schemes, RepeatableProduct, ::testing::ValuesIn(testing::scheme_names()));
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::repeatable_scoring_test

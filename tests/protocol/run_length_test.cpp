@@ -14,7 +14,7 @@
 #include "protocol/matmul_fixture.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::run_length_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -109,4 +109,4 @@ TEST(RunLength, ThatDiffersBetweenThePartiesIsFoundBeforeAnythingIsOpened) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::run_length_test

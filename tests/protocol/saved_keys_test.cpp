@@ -14,7 +14,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::saved_keys_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -128,4 +128,4 @@ TEST_F(SavedKeys, OfAnotherSizeStopTheSessionBeforeAnythingIsSent) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::saved_keys_test

@@ -17,7 +17,7 @@
 #include "testing/thrown.h"
 #include "testing/two_parties.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::session_test {
 namespace {
 
 TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
@@ -236,4 +236,4 @@ TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::session_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::settings_test {
 namespace {
 
 Settings sample() {
@@ -39,4 +39,4 @@ TEST(Settings, OfAPeerAreFitForAScreen) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::settings_test

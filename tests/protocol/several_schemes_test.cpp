@@ -14,7 +14,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::several_schemes_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -185,4 +185,4 @@ TEST_F(SeveralSchemes, AreAllPreparedWhileAPartyWaits) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::several_schemes_test

@@ -8,7 +8,7 @@
 #include "blindfl/base/error.h"
 #include "testing/thrown.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::sgd_plan_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(SgdPlan, SettingsTellSchedulesApart) {
 }
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::sgd_plan_test

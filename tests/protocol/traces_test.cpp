@@ -20,7 +20,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 
-namespace blindfl::protocol {
+namespace blindfl::protocol::traces_test {
 namespace {
 
 constexpr std::size_t kTracedBatch = 12;
@@ -227,4 +227,4 @@ INSTANTIATE_TEST_SUITE_P(Layers, Traces, ::testing::ValuesIn(kTraces),
                          [](const auto& trace) { return trace.param.name; });
 
 }  // namespace
-}  // namespace blindfl::protocol
+}  // namespace blindfl::protocol::traces_test

@@ -12,7 +12,7 @@
 #include "blindfl/run/axis.h"
 #include "run/well_formed.h"
 
-namespace blindfl::run {
+namespace blindfl::run::chart_test {
 namespace {
 
 using blindfl::testing::Page;
@@ -316,4 +316,4 @@ TEST(BarChart, ShortensLongLabelsByWholeCharacters) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::chart_test

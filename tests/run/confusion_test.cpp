@@ -5,7 +5,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::run {
+namespace blindfl::run::confusion_test {
 namespace {
 
 using ::testing::ElementsAre;
@@ -47,4 +47,4 @@ TEST(ConfusionMatrix, HasALineForEachClass) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::confusion_test

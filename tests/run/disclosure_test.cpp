@@ -7,7 +7,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::run {
+namespace blindfl::run::disclosure_test {
 namespace {
 
 using ::testing::AllOf;
@@ -181,4 +181,4 @@ TEST(Disclosure, DependsOnWhatTheModelHas) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::disclosure_test

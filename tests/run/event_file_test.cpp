@@ -17,7 +17,7 @@
 #include "blindfl/base/text.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::run {
+namespace blindfl::run::event_file_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -212,4 +212,4 @@ TEST(EventFile, WritesTagsThatProtobufTakes) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::event_file_test

@@ -8,7 +8,7 @@
 
 #include "blindfl/base/random.h"
 
-namespace blindfl::run {
+namespace blindfl::run::loss_trend_test {
 namespace {
 
 /// A loss by the part of training that is over, 0 to 1, with noise of that size.
@@ -68,4 +68,4 @@ TEST(LossTrend, TakesTheTrainingLossFromALog) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::loss_trend_test

@@ -8,7 +8,7 @@
 #include "blindfl/base/error.h"
 #include "run/well_formed.h"
 
-namespace blindfl::run {
+namespace blindfl::run::markup_test {
 namespace {
 
 using blindfl::testing::Page;
@@ -47,4 +47,4 @@ TEST(Page, NoticesWhatIsNotWellFormed) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::markup_test

@@ -11,7 +11,7 @@
 #include "blindfl/base/error.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::run {
+namespace blindfl::run::metrics_log_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -186,4 +186,4 @@ TEST(ReadMetrics, RefusesALineWithoutEnd) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::metrics_log_test

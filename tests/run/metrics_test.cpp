@@ -13,7 +13,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl::run {
+namespace blindfl::run::metrics_test {
 namespace {
 
 using ::testing::DoubleNear;
@@ -357,4 +357,4 @@ TEST(RSquared, IsTheShareOfVariancePredicted) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::metrics_test

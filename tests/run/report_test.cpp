@@ -11,7 +11,7 @@
 #include "run/well_formed.h"
 #include "testing/steps.h"
 
-namespace blindfl::run {
+namespace blindfl::run::report_test {
 namespace {
 
 using blindfl::testing::Page;
@@ -408,4 +408,4 @@ TEST(CurvesOf, ParsesSetsAndNames) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::report_test

@@ -13,7 +13,7 @@
 #include "blindfl/base/error.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::run {
+namespace blindfl::run::run_folder_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -180,4 +180,4 @@ TEST_F(RunFolderTest, NamesALedgerForEachProcess) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::run_folder_test

@@ -9,7 +9,7 @@
 
 #include <nlohmann/json.hpp>
 
-namespace blindfl::run {
+namespace blindfl::run::strict_json_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -74,4 +74,4 @@ TEST(StrictJson, IsBounded) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::strict_json_test

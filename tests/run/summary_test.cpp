@@ -8,7 +8,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::run {
+namespace blindfl::run::summary_test {
 namespace {
 
 using ::testing::AllOf;
@@ -147,4 +147,4 @@ TEST(ParseSummary, RefusesEverythingElse) {
 }
 
 }  // namespace
-}  // namespace blindfl::run
+}  // namespace blindfl::run::summary_test

@@ -7,7 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/share/products.h"
 
-namespace blindfl {
+namespace blindfl::limbs_test {
 namespace {
 
 UInt128 power(int bits) {
@@ -67,4 +67,4 @@ TEST(Limbs, ANumberTooLongIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::limbs_test

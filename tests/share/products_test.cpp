@@ -14,7 +14,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl {
+namespace blindfl::products_test {
 namespace {
 
 using ::testing::AllOf;
@@ -302,4 +302,4 @@ TEST(ProductBits, BoundWhatAProductCanReach) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::products_test

@@ -16,7 +16,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::share_matrix_test {
 namespace {
 
 using ::testing::AllOf;
@@ -545,4 +545,4 @@ TEST(DecodeRing, ReadsValuesAsSigned) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::share_matrix_test

@@ -7,7 +7,7 @@
 #include "blindfl/base/error.h"
 #include "testing/thrown.h"
 
-namespace blindfl {
+namespace blindfl::category_field_test {
 namespace {
 
 using Column = IntMatrix::Column;
@@ -65,4 +65,4 @@ TEST(CategoryField, WhatDoesNotFitTogetherIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::category_field_test

@@ -12,7 +12,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl {
+namespace blindfl::fixed_point_test {
 namespace {
 
 using ::testing::AllOf;
@@ -176,4 +176,4 @@ TEST(FixedPoint, DecodesExactly) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::fixed_point_test

@@ -6,7 +6,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl {
+namespace blindfl::int_matrix_builder_test {
 namespace {
 
 using Kind = IntMatrix::Kind;
@@ -68,4 +68,4 @@ TEST(IntMatrixBuilder, RefusesWhatDoesNotSuitTheFormat) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::int_matrix_builder_test

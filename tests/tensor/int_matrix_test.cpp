@@ -14,7 +14,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 
-namespace blindfl {
+namespace blindfl::int_matrix_test {
 namespace {
 
 using ::testing::AllOf;
@@ -451,4 +451,4 @@ TEST(EncodeCsr, RefusesPartsThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace blindfl
+}  // namespace blindfl::int_matrix_test

@@ -10,7 +10,7 @@
 #include "testing/job_text.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::bad_job_test {
 namespace {
 
 using blindfl::testing::edited_job;
@@ -431,4 +431,4 @@ TEST(BadJob, IsNotToldItsSecrets) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::bad_job_test

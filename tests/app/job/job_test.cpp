@@ -12,7 +12,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::job_test {
 namespace {
 
 using blindfl::testing::edited_job;
@@ -269,4 +269,4 @@ TEST(Override, OfASecretIsNotRepeated) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::job_test

@@ -7,7 +7,7 @@
 #include "testing/job_text.h"
 #include "testing/scratch_folder.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::kept_job_test {
 namespace {
 
 using blindfl::testing::edited_job;
@@ -80,4 +80,4 @@ TEST(KeptJob, ThatIsDamagedIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::kept_job_test

@@ -11,7 +11,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::preparation_test {
 namespace {
 
 using blindfl::testing::ScratchFolder;
@@ -137,4 +137,4 @@ TEST(PreparationOfAJob, GivesRowsAQuarterOfTheMemory) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::preparation_test

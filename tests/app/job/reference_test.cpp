@@ -15,7 +15,7 @@
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::reference_test {
 namespace {
 
 using blindfl::testing::content_of;
@@ -123,4 +123,4 @@ TEST(ReferenceText, FitsATerminal) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::reference_test

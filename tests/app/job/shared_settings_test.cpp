@@ -5,7 +5,7 @@
 
 #include "blindfl/app/job/job.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::shared_settings_test {
 namespace {
 
 using protocol::Settings;
@@ -66,4 +66,4 @@ TEST(SharedSettings, HaveEveryOptionOfTheSection) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::shared_settings_test

@@ -11,7 +11,7 @@
 
 #include "testing/job_text.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::template_test {
 namespace {
 
 using blindfl::testing::kJobText;
@@ -195,4 +195,4 @@ TEST(Template, HasShortLines) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::template_test

@@ -11,7 +11,7 @@
 #include "blindfl/base/error.h"
 #include "testing/thrown.h"
 
-namespace blindfl::app::job {
+namespace blindfl::app::job::yaml_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -184,4 +184,4 @@ TEST(Excerpt, IsShortAndPrintable) {
 }
 
 }  // namespace
-}  // namespace blindfl::app::job
+}  // namespace blindfl::app::job::yaml_test

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::fraction_test {
 namespace {
 
 constexpr UInt128 kOnes = ~UInt128{0};
@@ -41,4 +41,4 @@ TEST(Fraction, MultiplesAddUpToAlmostOne) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::fraction_test

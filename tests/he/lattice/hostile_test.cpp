@@ -12,7 +12,7 @@
 #include "testing/matrices.h"
 #include "testing/thrown.h"
 
-namespace blindfl::he {
+namespace blindfl::he::hostile_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -143,4 +143,4 @@ TEST_F(HostileLattice, AnyBytesAtAllEndInAnErrorOrInNumbersOfTheRightShape) {
 }
 
 }  // namespace
-}  // namespace blindfl::he
+}  // namespace blindfl::he::hostile_test

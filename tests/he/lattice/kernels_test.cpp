@@ -11,7 +11,7 @@
 #include "blindfl/base/random.h"
 #include "blindfl/he/lattice/packing.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::kernels_test {
 namespace {
 
 using Values = AlignedVector<std::uint64_t>;
@@ -274,4 +274,4 @@ TEST(Kernels, AreFoundByNameOrRefusedNamingThoseThereAre) {
 INSTANTIATE_TEST_SUITE_P(Sets, KernelSet, ::testing::ValuesIn(names()), [](const auto& name) { return name.param; });
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::kernels_test

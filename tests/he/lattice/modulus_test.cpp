@@ -7,7 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::modulus_test {
 namespace {
 
 TEST(Primes, AreTellableFromOtherNumbers) {
@@ -71,4 +71,4 @@ TEST(Modulus, DoesItsArithmetic) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::modulus_test

@@ -14,7 +14,7 @@
 #include "he/lattice/probes.h"
 #include "testing/matrices.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::noise_test {
 
 namespace {
 
@@ -274,4 +274,4 @@ TEST(Preparing, FillsAStockOfRandomizersAndUsesEachOnce) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::noise_test

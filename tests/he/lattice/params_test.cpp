@@ -5,7 +5,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::params_test {
 namespace {
 
 using ::testing::HasSubstr;
@@ -49,4 +49,4 @@ TEST(LatticeParams, DescribeEverythingTheOtherPartyMustShare) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::params_test

@@ -12,7 +12,7 @@
 #include "he/lattice/probes.h"
 #include "testing/matrices.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::reply_bytes_test {
 namespace {
 
 constexpr std::uint64_t kBound = 1 << 20;
@@ -328,4 +328,4 @@ TEST(OperandBytes, HaveTheErrorsOfFreshEncryptions) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::reply_bytes_test

@@ -10,7 +10,7 @@
 
 #include "blindfl/he/lattice/params.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::sampler_test {
 namespace {
 
 TEST(Sampler, TernarySecretsAreBalanced) {
@@ -64,4 +64,4 @@ TEST(Sampler, UniformResiduesAreBelowTheModulusAndFollowFromTheSeed) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::sampler_test

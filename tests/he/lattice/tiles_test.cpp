@@ -6,7 +6,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "he/lattice/probes.h"
 
-namespace blindfl::he::lattice {
+namespace blindfl::he::lattice::tiles_test {
 namespace {
 
 const Params& params() {
@@ -57,4 +57,4 @@ TEST(LatticePlan, PredictsTheBytesOfASmallProduct) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::lattice
+}  // namespace blindfl::he::lattice::tiles_test

@@ -10,7 +10,7 @@
 #include "testing/matrices.h"
 #include "testing/thrown.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::crypto_tensor_test {
 namespace {
 
 using blindfl::testing::message_of;
@@ -288,4 +288,4 @@ TEST_P(CryptoTensors, RefuseToBeAddedToWhatIsNotAlike) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::crypto_tensor_test

@@ -11,7 +11,7 @@
 #include "testing/label.h"
 #include "testing/thrown.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::keys_test {
 namespace {
 
 // Made by another program: p, q, h, and an encryption of -123456789012345678901234567890.
@@ -359,4 +359,4 @@ TEST(PaillierParams, HaveAFloor) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::keys_test

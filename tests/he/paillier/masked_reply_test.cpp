@@ -15,7 +15,7 @@
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::masked_reply_test {
 namespace {
 
 using blindfl::testing::looks_uniform;
@@ -375,4 +375,4 @@ TEST_P(MaskWidth, ShowsTheLargestValuesWhereMasksAreTooShort) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::masked_reply_test

@@ -5,7 +5,7 @@
 #include "blindfl/base/error.h"
 #include "he/paillier/masked_view.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::paillier_plan_test {
 namespace {
 
 /// The largest `X M` there can be, over the integers: both factors as large as they may be, in each of the terms.
@@ -38,4 +38,4 @@ TEST(PaillierPlan, HasMasks64BitsLongerThanAnyProduct) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::paillier_plan_test

@@ -13,7 +13,7 @@
 #include "testing/plain/plain_scheme.h"
 #include "testing/thrown.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::paillier_updates_test {
 namespace {
 
 using testing::small_key;
@@ -116,4 +116,4 @@ TEST(Updates, AreRefusedWhereASchemeHasNone) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::paillier_updates_test

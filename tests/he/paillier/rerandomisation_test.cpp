@@ -11,7 +11,7 @@
 #include "testing/label.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::rerandomisation_test {
 namespace {
 
 constexpr std::size_t kRows = 1300;
@@ -121,4 +121,4 @@ TEST_P(Rerandomisation, IsWhatKeepsTheKeysOwnerFromCheckingAGuess) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::rerandomisation_test

@@ -11,7 +11,7 @@
 #include "blindfl/base/error.h"
 #include "testing/label.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::ring_test {
 namespace {
 
 using Numbers = std::vector<BigInt>;
@@ -409,4 +409,4 @@ TEST(Ring, WhatNoKernelsCanDoIsRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::ring_test

@@ -5,7 +5,7 @@
 #include "blindfl/he/paillier/table_products.h"
 #include "he/paillier/scalar_matrices.h"
 
-namespace blindfl::he::paillier::testing {
+namespace blindfl::he::paillier::testing::scalar_cost_test {
 namespace {
 
 struct Shape {
@@ -109,4 +109,4 @@ TEST(ScalarCounts, AccumulatingTakesOneProductForEachOutputWithEntries) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier::testing
+}  // namespace blindfl::he::paillier::testing::scalar_cost_test

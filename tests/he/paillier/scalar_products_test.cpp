@@ -9,7 +9,7 @@
 #include "he/paillier/mpz_ring.h"
 #include "he/paillier/scalar_matrices.h"
 
-namespace blindfl::he::paillier::testing {
+namespace blindfl::he::paillier::testing::scalar_products_test {
 namespace {
 
 struct Case {
@@ -125,4 +125,4 @@ TEST(ScalarKernels, EveryMethodOnEveryKernelGivesTheSame) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier::testing
+}  // namespace blindfl::he::paillier::testing::scalar_products_test

@@ -4,7 +4,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::he::paillier {
+namespace blindfl::he::paillier::slots_test {
 namespace {
 
 TEST(Slots, CountsWhatFits) {
@@ -80,4 +80,4 @@ TEST(Slots, TakeSignedIntegersOf128Bits) {
 }
 
 }  // namespace
-}  // namespace blindfl::he::paillier
+}  // namespace blindfl::he::paillier::slots_test

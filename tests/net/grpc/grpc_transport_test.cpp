@@ -14,7 +14,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::grpc_transport_test {
 namespace {
 
 using std::chrono::milliseconds;
@@ -428,4 +428,4 @@ TEST_F(FaultyLink, RefusesAPeerThatWasRestarted) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::grpc_transport_test

@@ -25,7 +25,7 @@
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
-namespace blindfl::net {
+namespace blindfl::net::hostile_client_test {
 namespace {
 
 using ::testing::AnyOf;
@@ -236,4 +236,4 @@ TEST(RoguePeer, SendsFramesThatAreRefusedLikeAnyOthers) {
 }
 
 }  // namespace
-}  // namespace blindfl::net
+}  // namespace blindfl::net::hostile_client_test
