@@ -29,12 +29,17 @@ void PrintTo(const Case& c, std::ostream* out) {
   *out << c.model << ", " << c.input << ", momentum " << c.momentum;
 }
 
+/// Every model with every input, and each of them with both momenta. Momentum acts on sums of gradients, the same
+/// way whatever features they came from, so that not every three need meet.
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
+  bool much = false;
   for (const char* model : {"lr", "mlr", "mlp"}) {
     for (const char* input : {"binary", "integer", "real", "mixed"}) {
-      for (const double momentum : {0.9, 0.99}) cases.push_back({model, input, momentum});
+      cases.push_back({model, input, much ? 0.99 : 0.9});
+      much = !much;
     }
+    much = !much;
   }
   return cases;
 }
