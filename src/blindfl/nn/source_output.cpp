@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/protocol/session/session.h"
 
