@@ -169,7 +169,9 @@ Source adult() {
   }
   Source source;
   const auto read = [&](const char* name, const char* positive) {
-    return testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
+    const testing::LabelledFrame all =
+        testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
+    return testing::select_rows(all, testing::some_rows(all.rows, testing::every(2)));
   };
   source.train = read("adult.data.xz", ">50K");
   source.test = read("adult.test.xz", ">50K.");
@@ -190,7 +192,9 @@ TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
 Source criteo() {
   Source source;
   source.train = testing::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
-  source.test = testing::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
+  const testing::LabelledFrame test =
+      testing::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
+  source.test = testing::select_rows(test, testing::some_rows(test.rows, testing::every(2)));
   for (std::size_t i = 0; i < 13; i += 2) source.numeric_a.push_back(source.train.numeric[i].name);
   for (std::size_t i = 0; i < 26; i += 2) source.fields_a.push_back(source.train.categories[i].name);
   source.vocabulary = {.min_count = 20};
@@ -201,14 +205,16 @@ Source criteo() {
 TEST(CategoricalRealData, WideAndDeepOnCriteoHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
   BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
-  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  const TrainOptions options{
+      .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
   expect_as_good_as_joined("Criteo, Wide & Deep", wide_and_deep(prepare(criteo(), options.batch), options));
 }
 
 TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
   BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
-  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  const TrainOptions options{
+      .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
   expect_as_good_as_joined("Criteo, DLRM", dlrm(prepare(criteo(), options.batch), options));
 }
 

@@ -147,6 +147,7 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("a9a.xz");
   BLINDFL_NEEDS_DATA("a9a.t.xz");
   Experiment e = a9a();
+  e.train = e.train.select_rows(testing::some_rows(e.train.rows(), testing::every(2)));
   e.nonzeros = 14;
   e.update = protocol::Update::kEncrypted;
   const std::size_t epochs = testing::epochs(1, 2);
@@ -190,7 +191,8 @@ Experiment connect4_mlp(nn::Activation activation) {
 
 TEST(RealData, MlpOnConnect4HasTheJoinedModelsAccuracy) {
   BLINDFL_NEEDS_DATA("connect-4.xz");
-  expect_accuracy_of_joined("connect-4 MLP (tanh), accuracy", "connect-4.xz", connect4_mlp(nn::Activation::kTanh));
+  expect_accuracy_of_joined("connect-4 MLP (tanh), accuracy", "connect-4.xz", connect4_mlp(nn::Activation::kTanh),
+                            0.001, he::LatticeScheme(), testing::every(2));
 }
 
 TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDoesToIt) {
@@ -209,7 +211,7 @@ TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {
   e.family = Family::kMultinomial;
   e.outputs = 20;
   e.features = {.scale = 0, .largest = 1024, .clip = true};
-  e.options = {.epochs = 3, .batch = 128, .sgd = {.learning_rate = 0.01, .momentum = 0.9}};
+  e.options = {.epochs = testing::epochs(1, 3), .batch = 128, .sgd = {.learning_rate = 0.01, .momentum = 0.9}};
   expect_accuracy_of_joined("news20 MLR, accuracy", "news20.xz", e, 0.001, testing::PlainScheme());
   // A lattice operand of 31000 rows takes most of a second per step: every twelfth row will do.
   e.options.epochs = 1;
