@@ -2,6 +2,7 @@
 //
 // models: whole models beside plain libtorch on the joined data in the same run; and how much of both parties'
 // computing is the private product, how much everything else: shares, copies, queues, libtorch.
+// tops: the same models with an open top and with one on shares.
 // ways: one source layer, each way of training it beside the paper's way in plain GMP.
 // features, own: updates under encryption when there are many features, A's and B's.
 
@@ -31,6 +32,7 @@
 #include "measured_scheme.h"
 #include "testing/plain/plain_scheme.h"
 #include "timing.h"
+#include "tops_report.h"
 
 namespace {
 
@@ -43,6 +45,7 @@ struct Shape {
   std::size_t in_b;
   std::size_t out;  // 1: logistic regression; more: the first layer of an MLP for 10 classes
   double density;
+  double largest;  // of the features, which are binary where they are sparse
 };
 
 constexpr std::size_t kBatch = 128;
@@ -52,21 +55,30 @@ struct Measured {
   double milliseconds = 0;  // of the median step
   double product = 0;       // milliseconds of processor time per step, both parties
   double elsewhere = 0;
-  blindfl::net::Traffic sent_by_a;
-  blindfl::net::Traffic sent_by_b;
+  std::uint64_t sent_by_a = 0;  // bytes, after the first step
+  std::uint64_t sent_by_b = 0;
 };
 
 blindfl::Family family_of(const Shape& s) {
   return s.out == 1 ? blindfl::Family::kLogistic : blindfl::Family::kMultinomial;
 }
 
-blindfl::train::TrainOptions options_for(std::size_t rows) {
-  return {.epochs = kSteps * kBatch / rows, .batch = kBatch, .sgd = {.learning_rate = 0.01, .momentum = 0.9}};
+/// Ten epochs of a9a: what a job would declare. Fewer are measured.
+constexpr std::size_t kDeclaredSteps = 2550;
+
+blindfl::SgdOptions sgd_options(double momentum) {
+  return {.learning_rate = 0.01, .momentum = momentum, .steps = kDeclaredSteps};
 }
 
-void train_party(blindfl::Session& session, const Shape& s, const blindfl::data::Table& table,
+blindfl::train::TrainOptions options_for(std::size_t rows, double momentum) {
+  return {.epochs = kSteps * kBatch / rows, .batch = kBatch, .sgd = sgd_options(momentum)};
+}
+
+void train_party(blindfl::Session& session, const Shape& s, double momentum, const blindfl::data::Table& table,
                  const blindfl::train::Observer& observer) {
-  const blindfl::FeatureShape shape{.in_a = s.in_a, .in_b = s.in_b, .batch = kBatch};
+  const blindfl::FixedPointSpec features{.scale = s.density < 1 ? 0 : 16, .largest = s.largest, .clip = true};
+  const blindfl::FeatureShape shape{
+      .in_a = s.in_a, .in_b = s.in_b, .batch = kBatch, .features_a = features, .features_b = features};
   const auto rows = blindfl::data::make_dataset(table, blindfl::FixedPoint(shape.features_a));
   const auto loss = [&](const torch::Tensor& scores, const torch::Tensor& labels) {
     return blindfl::nn::loss(family_of(s), scores, labels);
@@ -74,13 +86,16 @@ void train_party(blindfl::Session& session, const Shape& s, const blindfl::data:
   const auto fit = [&](auto& model) {
     blindfl::train::fit(
         *model, [&](const blindfl::Batch& x) { return model->forward(x); }, loss, rows,
-        options_for(rows.features.rows()), observer);
+        options_for(rows.features.rows(), momentum), observer);
   };
+  blindfl::MatMulOptions source;
+  source.sgd = sgd_options(momentum);
   if (s.out == 1) {
-    blindfl::GeneralizedLinear model(session, shape);
+    blindfl::GeneralizedLinear model(session, shape, std::size_t{1}, source);
     fit(model);
   } else {
-    blindfl::Mlp model(session, shape, std::vector<std::size_t>{s.out}, std::size_t{10});
+    blindfl::Mlp model(session, shape, std::vector<std::size_t>{s.out}, std::size_t{10}, blindfl::Activation::kRelu,
+                       source);
     fit(model);
   }
 }
@@ -90,7 +105,8 @@ std::unique_ptr<blindfl::he::Scheme> make_scheme(std::string_view name) {
   return std::make_unique<blindfl::he::LatticeScheme>();
 }
 
-Measured measure_federated(std::string_view scheme_name, const Shape& s, const blindfl::data::Table& joined) {
+Measured measure_federated(std::string_view scheme_name, const Shape& s, double momentum,
+                           const blindfl::data::Table& joined) {
   const auto split = blindfl::made_up::vertical_split(joined, s.in_a);
   blindfl::bench::ProductClock clock;
   const blindfl::bench::MeasuredScheme scheme(make_scheme(scheme_name), clock);
@@ -99,8 +115,12 @@ Measured measure_federated(std::string_view scheme_name, const Shape& s, const b
   const auto party = [&](blindfl::Session& session) {
     Stopwatch watch;
     double busy_since = 0;
-    train_party(session, s, session.party() == Party::kA ? split.a : split.b, [&](const blindfl::train::StepReport& r) {
-      if (r.step == 1) {  // keys and first weights are not part of a step
+    std::uint64_t sent_before = 0;
+    const auto sent = [&] { return blindfl::net::total(session.channel().sent()).bytes; };
+    const blindfl::data::Table& own = session.party() == Party::kA ? split.a : split.b;
+    train_party(session, s, momentum, own, [&](const blindfl::train::StepReport& r) {
+      if (r.step == 1) {  // keys, first weights and what is made once are not part of a step
+        sent_before = sent();
         busy_since = blindfl::bench::cpu_seconds();
         if (past_first.fetch_add(1) == 0) product_before = clock.seconds();
         watch.restart();
@@ -108,22 +128,21 @@ Measured measure_federated(std::string_view scheme_name, const Shape& s, const b
       }
       watch.lap();
     });
-    return std::tuple(watch.median_lap(), blindfl::bench::cpu_seconds() - busy_since,
-                      blindfl::net::total(session.channel().received()), blindfl::net::total(session.channel().sent()));
+    return std::tuple(watch.median_lap(), blindfl::bench::cpu_seconds() - busy_since, sent() - sent_before);
   };
   const auto [at_a, at_b] = blindfl::protocol::run_in_process(scheme, party);
   const double per_step = 1e3 / static_cast<double>(kSteps - 1);
   const double product = (clock.seconds() - product_before) * per_step;
-  return {std::get<0>(at_b), product, (std::get<1>(at_a) + std::get<1>(at_b)) * per_step - product, std::get<2>(at_b),
-          std::get<3>(at_b)};
+  return {std::get<0>(at_b), product, (std::get<1>(at_a) + std::get<1>(at_b)) * per_step - product, std::get<2>(at_a),
+          std::get<2>(at_b)};
 }
 
-double measure_plain(const Shape& s, const blindfl::data::Table& joined) {
+double measure_plain(const Shape& s, double momentum, const blindfl::data::Table& joined) {
   const auto hidden = s.out == 1 ? std::vector<std::size_t>{} : std::vector<std::size_t>{s.out};
   blindfl::lab::LocalModel model(joined.cols(), hidden, s.out == 1 ? std::size_t{1} : std::size_t{10});
   const torch::Tensor features = blindfl::lab::features_tensor(blindfl::made_up::as_dense(joined));
   const torch::Tensor labels = blindfl::nn::to_tensor(joined.labels(), joined.rows(), 1).view({-1});
-  torch::optim::SGD sgd(model->parameters(), torch::optim::SGDOptions(0.01).momentum(0.9));
+  torch::optim::SGD sgd(model->parameters(), torch::optim::SGDOptions(0.01).momentum(momentum));
   Stopwatch watch;
   const auto batches = static_cast<std::int64_t>(joined.rows() / kBatch);
   for (std::int64_t step = 0; step < static_cast<std::int64_t>(kSteps); ++step) {
@@ -159,9 +178,11 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
 }
 
 struct Options {
-  std::set<std::string, std::less<>> parts{"models", "ways", "features", "own", "wide"};
+  std::set<std::string, std::less<>> parts{"models", "tops", "ways", "features", "own", "wide"};
   std::vector<std::string> schemes{"lattice", "plain"};
   std::optional<std::filesystem::path> data;
+  std::optional<std::string> model;
+  double momentum = 0.9;
   blindfl::bench::LayerOptions layers;
   std::vector<std::size_t> features{1000, 100000, 10000000};
   std::size_t own_features = 20000;
@@ -169,9 +190,10 @@ struct Options {
 };
 
 constexpr const char* kUsage =
-    "usage: bench_batch [--json] [--part models|ways|features|own|wide] ...\n"
-    "  models:   [--scheme lattice|plain] [--data FOLDER]\n"
+    "usage: bench_batch [--json] [--part models|tops|ways|features|own|wide] ...\n"
+    "  models:   [--scheme lattice|plain] [--data FOLDER] [--model NAME] [--momentum M], 0.9 without it\n"
     "            --data: where a9a.xz is; without it, generated rows of the same shape\n"
+    "  tops:     [--model NAME] with --part tops\n"
     "  ways:     [--shape NAME] [--way paper|encrypted|encrypted-0.9|exchanged|lattice]\n"
     "  features: [--features N,...], 1000,100000,10000000 without it\n"
     "  own:      [--features-b N], 20000 without it\n"
@@ -180,9 +202,10 @@ constexpr const char* kUsage =
     "An option without --part chooses its part; without any, all parts run.\n";
 
 Options read_options(int argc, char** argv) {
-  const blindfl::bench::Arguments arguments(argc, argv, kUsage,
-                                            {"--part", "--scheme", "--data", "--shape", "--way", "--features",
-                                             "--features-b", "--key-bits", "--categories", "--tables"});
+  const blindfl::bench::Arguments arguments(
+      argc, argv, kUsage,
+      {"--part", "--scheme", "--data", "--model", "--momentum", "--shape", "--way", "--features", "--features-b",
+       "--key-bits", "--categories", "--tables"});
   Options options;
   decltype(options.parts) chosen;
   const auto choose = [&](std::string_view option, std::string_view part) {
@@ -195,6 +218,8 @@ Options read_options(int argc, char** argv) {
     options.schemes = {*scheme};
   }
   options.data = choose("--data", "models");
+  options.model = choose("--model", "models");
+  if (const auto momentum = choose("--momentum", "models")) options.momentum = std::stod(*momentum);
   options.layers.json = arguments.json();
   options.layers.shape = choose("--shape", "ways");
   options.layers.way = choose("--way", "ways");
@@ -217,7 +242,7 @@ Options read_options(int argc, char** argv) {
 }
 
 void print(const std::string& scheme, const Shape& s, const Measured& m, double plain, bool json) {
-  const auto kilobytes = [](const blindfl::net::Traffic& t) { return static_cast<double>(t.bytes) / 1e3 / kSteps; };
+  const auto kilobytes = [](std::uint64_t bytes) { return static_cast<double>(bytes) / 1e3 / (kSteps - 1); };
   const double share = 100 * m.elsewhere / (m.product + m.elsewhere);
   if (json) {
     std::cout << R"({"shape":")" << s.name << R"(","scheme":")" << scheme << R"(","federated_ms":)" << m.milliseconds
@@ -237,10 +262,10 @@ void print(const std::string& scheme, const Shape& s, const Measured& m, double 
 void report_models(const Options& options) {
   torch::set_num_threads(1);
   const Shape shapes[] = {
-      {"a9a LR", 62, 61, 1, 0.11},
-      {"higgs LR", 14, 14, 1, 1.0},
-      {"connect-4 MLP", 63, 63, 64, 0.33},
-      {"Fashion-MNIST MLP", 392, 392, 64, 1.0},
+      {"a9a LR", 62, 61, 1, 0.11, 1.0},
+      {"higgs LR", 14, 14, 1, 1.0, 16.0},
+      {"connect-4 MLP", 63, 63, 64, 0.33, 1.0},
+      {"Fashion-MNIST MLP", 392, 392, 64, 1.0, 1.0},  // pixels
   };
   const bool json = options.layers.json;
   if (!json) {
@@ -250,10 +275,11 @@ void report_models(const Options& options) {
         << "scheme   shape              federated  libtorch  ratio |  product elsewhere share |  A sends  B sends\n";
   }
   for (const Shape& s : shapes) {
+    if (options.model && *options.model != s.name) continue;
     const auto joined = make_table(s, options.data);
     for (const std::string& scheme : options.schemes) {
-      const Measured federated = measure_federated(scheme, s, joined);
-      print(scheme, s, federated, measure_plain(s, joined), json);
+      const Measured federated = measure_federated(scheme, s, options.momentum, joined);
+      print(scheme, s, federated, measure_plain(s, options.momentum, joined), json);
     }
   }
 }
@@ -263,6 +289,9 @@ void report_models(const Options& options) {
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv);
   if (options.parts.contains("models")) report_models(options);
+  if (options.parts.contains("tops")) {
+    blindfl::bench::report_tops({.json = options.layers.json, .model = options.model});
+  }
   if (options.parts.contains("ways")) blindfl::bench::report_ways(options.layers);
   if (options.parts.contains("features")) blindfl::bench::report_features(options.layers, options.features);
   if (options.parts.contains("own")) blindfl::bench::report_own(options.layers, options.own_features);

@@ -171,11 +171,12 @@ void measure_product(const he::Scheme& scheme, const he::ProductSpec& spec, cons
   const auto plan = scheme.plan(spec);
   const he::ProductTimes expected = plan->times(static_cast<double>(s.batch * s.nonzeros));
   if (total(expected) > kLongest) return;
-  const auto owner = scheme.generate_keys(random);
-  const auto multiplier = scheme.multiplier(owner->public_key());
+  const he::KeySetup setup{.set = plan->key_set()};
+  const auto owner = scheme.generate_keys(setup, random);
+  const auto multiplier = scheme.multiplier(setup, owner->public_key());
   const ShareMatrix m = [&] {
-    if (spec.right_bits == 128) return random_share(spec.inner, spec.cols, spec.right_scale, random);
-    ShareMatrix small(spec.inner, spec.cols, spec.right_scale);
+    if (spec.right_bits == 128) return random_share(spec.inner, spec.cols, spec.right_scale, random, spec.ring_bits);
+    ShareMatrix small(spec.inner, spec.cols, spec.right_scale, spec.ring_bits);
     for (UInt128& v : small.values()) v = random.next_u64() % (std::uint64_t{1} << std::min(60, spec.right_bits - 1));
     return small;
   }();
@@ -194,10 +195,10 @@ void measure_product(const he::Scheme& scheme, const he::ProductSpec& spec, cons
       operand = multiplier->load(*plan, in, pool);
     });
     now.measure(&he::ProductTimes::multiply,
-                [&] { (void)multiplier->multiply_and_mask(*plan, x, *operand, random, pool, reply); });
+                [&] { (void)multiplier->multiply(*plan, x, *operand, random, pool, reply); });
     now.measure(&he::ProductTimes::open, [&] {
       BufferSource in(reply.bytes());
-      (void)owner->open(*plan, in, pool);
+      (void)owner->open(*plan, in, random, pool);
     });
   }
   using P = he::ProductTimes;
@@ -211,7 +212,7 @@ void measure_products(const he::Scheme& scheme, const Shape& s, const Options& o
   const protocol::MatMulParams params(layer_of(s, 0));
   const IntMatrix x = random_features(s, random);
   measure_product(scheme, params.forward(Party::kA, s.batch), x, s, true, options);
-  measure_product(scheme, params.backward(Party::kA, s.batch), x.transpose(), s, false, options);
+  measure_product(scheme, params.backward(s.batch), x.transpose(), s, false, options);
 }
 
 /// Both parties' median step, after two that are not counted: rows are touched from the second on.

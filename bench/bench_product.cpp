@@ -2,6 +2,7 @@
 // sends, per scheme, kernels and number of threads. No link, no libtorch.
 
 #include <algorithm>
+#include <cmath>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -14,6 +15,7 @@
 #include "arguments.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/share/products.h"
 #include "testing/plain/plain_scheme.h"
 #include "timing.h"
@@ -58,10 +60,11 @@ struct NamedScheme {
 
 /// Milliseconds of the median product, by what can be told apart.
 struct Measured {
-  double encrypt = 0;   // key's owner
+  double ahead = 0;     // key's owner, before it needs any data
+  double encrypt = 0;   // key's owner, with everything prepared
   double open = 0;      // key's owner
   double load = 0;      // multiplier
-  double prepare = 0;   // multiplier, before it needs any data
+  double prepare = 0;   // multiplier, before the operand is there
   double multiply = 0;  // multiplier, with everything prepared
   std::uint64_t operand_bytes = 0;
   std::uint64_t reply_bytes = 0;
@@ -83,26 +86,51 @@ class FixedSink final : public blindfl::ByteSink {
   std::size_t used_ = 0;
 };
 
-blindfl::IntMatrix random_left(std::size_t rows, std::size_t cols, int bits, blindfl::Random& random) {
-  const std::int64_t bound = std::int64_t{1} << bits;
-  std::vector<std::int64_t> values(rows * cols);
+blindfl::IntMatrix random_left(const blindfl::he::ProductSpec& spec, blindfl::Random& random) {
+  const std::uint64_t bound = spec.left_bound;
+  std::vector<std::int64_t> values(spec.rows * spec.inner);
   for (auto& v : values)
-    v = static_cast<std::int64_t>(random.next_u64() % (2 * static_cast<std::uint64_t>(bound))) - bound;
-  return blindfl::IntMatrix::dense(rows, cols, std::move(values), 16, static_cast<std::uint64_t>(bound));
+    v = static_cast<std::int64_t>(random.next_u64() % (2 * bound)) - static_cast<std::int64_t>(bound);
+  return blindfl::IntMatrix::dense(spec.rows, spec.inner, std::move(values), spec.left_scale, bound);
 }
 
-Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std::size_t cols, std::size_t threads,
-                 const Options& options) {
+/// The products of a MatMul layer with A's features, as ten epochs of a9a would have them, under momentum.
+blindfl::he::ProductSpec spec_of(const Shape& s, bool forward, int bits) {
+  blindfl::protocol::MatMulSpec spec;
+  spec.in_a = s.in;
+  spec.out = s.out;
+  spec.batch = s.batch;
+  spec.features_a = {.scale = bits == 1 ? 0 : std::min(bits, 16), .largest = bits > 16 ? std::exp2(bits - 16) : 1.0};
+  spec.sgd = {.momentum = 0.9, .steps = 2550};
+  const blindfl::protocol::MatMulParams params(spec);
+  return forward ? params.forward(blindfl::protocol::Party::kA, s.batch) : params.backward(s.batch);
+}
+
+bool is_right(const blindfl::he::Plan& plan, const blindfl::ShareMatrix& sum, const blindfl::ShareMatrix& product) {
+  const blindfl::ShareMatrix difference = sum - product;
+  return std::ranges::all_of(difference.values(), [&](blindfl::UInt128 v) {
+    return std::abs(static_cast<double>(blindfl::signed_low_bits(v, difference.ring_bits()))) <= plan.largest_error();
+  });
+}
+
+Measured measure(const Scheme& scheme, const Shape& s, bool forward, std::size_t threads, const Options& options) {
   blindfl::Random random;
   blindfl::ThreadPool pool(threads);
-  const auto owner = scheme.generate_keys(random);
-  const auto multiplier = scheme.multiplier(owner->public_key());
-  const blindfl::IntMatrix x = random_left(rows, inner, options.bits, random);
-  const blindfl::ShareMatrix m = blindfl::random_share(inner, cols, 32, random);
-  const auto plan = scheme.plan({rows, inner, cols, x.bound(), x.scale(), m.scale(), 128});
+  const auto plan = scheme.plan(spec_of(s, forward, options.bits));
+  const blindfl::he::ProductSpec& spec = plan->spec();
+  const blindfl::IntMatrix x = random_left(spec, random);
+  blindfl::ShareMatrix m = blindfl::random_share(spec.inner, spec.cols, spec.right_scale, random, spec.ring_bits);
+  if (spec.right_bits < spec.ring_bits) {
+    for (blindfl::UInt128& v : m.values()) v = blindfl::low_bits(v, spec.right_bits - 1);
+  }
+  const blindfl::he::KeySetup setup{.set = plan->key_set()};
+  const auto owner = scheme.generate_keys(setup, random);
+  const auto multiplier = scheme.multiplier(setup, owner->public_key());
 
   multiplier->expect(*plan);
+  owner->expect(*plan);
 
+  blindfl::bench::Stopwatch ahead;
   blindfl::bench::Stopwatch encrypt;
   blindfl::bench::Stopwatch load;
   blindfl::bench::Stopwatch prepare;
@@ -113,6 +141,10 @@ Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std:
   for (std::size_t i = 0; i < options.repeat; ++i) {
     operand_bytes.restart();
     reply.restart();
+    ahead.restart();
+    while (owner->prepare()) {
+    }
+    ahead.lap();
     encrypt.restart();
     owner->encrypt(*plan, m, random, pool, operand_bytes);
     encrypt.lap();
@@ -123,41 +155,45 @@ Measured measure(const Scheme& scheme, std::size_t rows, std::size_t inner, std:
     prepare.restart();
     while (multiplier->prepare()) {
     }
+    const auto left = multiplier->prepare_left(*plan, x, pool);
     prepare.lap();
     multiply.restart();
-    const blindfl::ShareMatrix kept = multiplier->multiply_and_mask(*plan, x, *operand, random, pool, reply);
+    const blindfl::ShareMatrix kept = left ? multiplier->multiply_prepared(*plan, *left, *operand, random, pool, reply)
+                                           : multiplier->multiply(*plan, x, *operand, random, pool, reply);
     multiply.lap();
     blindfl::BufferSource reply_in(reply.bytes());
     open.restart();
-    const blindfl::ShareMatrix opened = owner->open(*plan, reply_in, pool);
+    const blindfl::ShareMatrix opened = owner->open(*plan, reply_in, random, pool);
     open.lap();
-    blindfl::require<blindfl::Error>(i > 0 || opened + kept == blindfl::multiply(x, m), "a product came out wrong");
+    blindfl::require<blindfl::Error>(i > 0 || is_right(*plan, opened + kept, blindfl::multiply(x, m)),
+                                     "a product came out wrong");
   }
-  return {encrypt.median_lap(),  open.median_lap(),     load.median_lap(),  prepare.median_lap(),
-          multiply.median_lap(), plan->operand_bytes(), plan->reply_bytes()};
+  return {ahead.median_lap(),   encrypt.median_lap(),  open.median_lap(),     load.median_lap(),
+          prepare.median_lap(), multiply.median_lap(), plan->operand_bytes(), plan->reply_bytes()};
 }
 
 void print(const NamedScheme& scheme, std::size_t threads, const Shape& s, bool forward, const Measured& m, bool json) {
   const std::string product = forward
                                   ? std::to_string(s.batch) + "x" + std::to_string(s.in) + "x" + std::to_string(s.out)
                                   : std::to_string(s.in) + "x" + std::to_string(s.batch) + "x" + std::to_string(s.out);
-  const double owner = m.encrypt + m.open;
+  const double owner = m.ahead + m.encrypt + m.open;
   const double multiplier = m.load + m.prepare + m.multiply;
   if (json) {
     std::cout << R"({"scheme":")" << scheme.name << R"(","kernels":")" << scheme.kernels << R"(","threads":)" << threads
               << R"(,"batch":)" << s.batch << R"(,"in":)" << s.in << R"(,"out":)" << s.out << R"(,"direction":")"
               << (forward ? "forward" : "backward") << R"(","owner_ms":)" << owner << R"(,"multiplier_ms":)"
-              << multiplier << R"(,"encrypt_ms":)" << m.encrypt << R"(,"open_ms":)" << m.open << R"(,"load_ms":)"
-              << m.load << R"(,"prepare_ms":)" << m.prepare << R"(,"multiply_ms":)" << m.multiply
-              << R"(,"operand_bytes":)" << m.operand_bytes << R"(,"reply_bytes":)" << m.reply_bytes << "}\n";
+              << multiplier << R"(,"ahead_ms":)" << m.ahead << R"(,"encrypt_ms":)" << m.encrypt << R"(,"open_ms":)"
+              << m.open << R"(,"load_ms":)" << m.load << R"(,"prepare_ms":)" << m.prepare << R"(,"multiply_ms":)"
+              << m.multiply << R"(,"operand_bytes":)" << m.operand_bytes << R"(,"reply_bytes":)" << m.reply_bytes
+              << "}\n";
     return;
   }
   std::cout << std::left << std::setw(9) << (forward ? "forward" : "backward") << std::setw(14) << product << std::right
-            << std::fixed << std::setprecision(3) << std::setw(9) << m.encrypt << std::setw(9) << m.open
-            << std::setw(10) << owner << " |" << std::setw(9) << m.load << std::setw(9) << m.prepare << std::setw(9)
-            << m.multiply << std::setw(11) << multiplier << " |" << std::setprecision(0) << std::setw(9)
-            << static_cast<double>(m.operand_bytes) / 1e3 << std::setw(9) << static_cast<double>(m.reply_bytes) / 1e3
-            << std::endl;
+            << std::fixed << std::setprecision(3) << std::setw(9) << m.ahead << std::setw(9) << m.encrypt
+            << std::setw(9) << m.open << std::setw(10) << owner << " |" << std::setw(9) << m.load << std::setw(9)
+            << m.prepare << std::setw(9) << m.multiply << std::setw(11) << multiplier << " |" << std::setprecision(0)
+            << std::setw(9) << static_cast<double>(m.operand_bytes) / 1e3 << std::setw(9)
+            << static_cast<double>(m.reply_bytes) / 1e3 << std::endl;
 }
 
 std::vector<NamedScheme> schemes(const Options& options) {
@@ -166,8 +202,7 @@ std::vector<NamedScheme> schemes(const Options& options) {
     for (const auto* kernels : blindfl::he::lattice::available_kernels()) {
       if (options.kernels && *options.kernels != kernels->name) continue;
       found.push_back(
-          {"lattice", std::string(kernels->name),
-           std::make_unique<LatticeScheme>(blindfl::he::lattice::Params({}), LatticeScheme::Options{kernels})});
+          {"lattice", std::string(kernels->name), std::make_unique<LatticeScheme>(LatticeScheme::Options{kernels})});
     }
   }
   if (!options.kernels && (!options.scheme || *options.scheme == "plain")) {
@@ -212,12 +247,13 @@ int main(int argc, char** argv) try {
         std::cout << "\nscheme " << scheme.name << ", kernels " << scheme.kernels << ", " << threads
                   << (threads == 1 ? " thread" : " threads") << ", median of " << options.repeat
                   << "; milliseconds and kB\n"
-                  << "         product         encrypt     open     owner |     load  prepare multiply multiplier |  "
+                  << "         product           ahead  encrypt     open     owner |     load  prepare multiply "
+                     "multiplier |  "
                      "operand    reply\n";
       }
       for (const Shape& s : options.shapes) {
-        print(scheme, threads, s, true, measure(*scheme.scheme, s.batch, s.in, s.out, threads, options), options.json);
-        print(scheme, threads, s, false, measure(*scheme.scheme, s.in, s.batch, s.out, threads, options), options.json);
+        print(scheme, threads, s, true, measure(*scheme.scheme, s, true, threads, options), options.json);
+        print(scheme, threads, s, false, measure(*scheme.scheme, s, false, threads, options), options.json);
       }
     }
   }

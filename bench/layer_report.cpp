@@ -72,7 +72,7 @@ Reported extrapolate(const he::Scheme& scheme, const LayerShape& shape, const St
   const double factor = static_cast<double>(shape.in - low.in) / static_cast<double>(high.in - low.in);
   const protocol::MatMulParams params(layer_spec(shape, plan.update, plan.momentum));
   const auto forward = scheme.plan(params.forward(protocol::Party::kA, kLayerBatch));
-  const auto backward = scheme.plan(params.backward(protocol::Party::kA, kLayerBatch));
+  const auto backward = scheme.plan(params.backward(kLayerBatch));
   return {{at_low.at_a + (at_high.at_a - at_low.at_a) * factor, at_low.at_b + (at_high.at_b - at_low.at_b) * factor,
            static_cast<double>(forward->reply_bytes() + backward->reply_bytes()),
            static_cast<double>(forward->operand_bytes() + backward->operand_bytes())},

@@ -60,11 +60,11 @@ class LayerRun {
   void learn(const IntMatrix& x) {
     const auto gradients = layer_.backward(x, at_a() ? protocol::absent_derivative(x.rows(), x.rows()) : derivative(x));
     ++steps_;
-    if (layer_.params().encrypted()) {
-      layer_.weight(Party::kA).update->step();
+    protocol::Weight& weight = layer_.weight(Party::kA);
+    if (weight.update) {
+      weight.update->step();
       return;
     }
-    protocol::Weight& weight = layer_.weight(Party::kA);
     weight.piece -= multiply_public(*gradients.weight_a, PublicFactor(kLearningRate / static_cast<double>(kLayerBatch)),
                                     weight.piece.scale());
     ++weight.version;
@@ -125,7 +125,7 @@ OwnCost measure_own(const he::Scheme& scheme, std::size_t features) {
     protocol::MatMul layer(session, spec);
     const IntMatrix mine = at_b ? x : no_features(kLayerBatch);
     const auto prepare = [&] {
-      while (session.peer_multiplier().prepare()) {
+      while (session.prepare()) {
       }
       ready.arrive_and_wait();
     };

@@ -69,6 +69,11 @@ class MeasuredKeyOwner final : public he::KeyOwner {
   MeasuredKeyOwner(std::unique_ptr<he::KeyOwner> inner, ProductClock& clock)
       : inner_(std::move(inner)), clock_(clock) {}
   [[nodiscard]] Bytes public_key() const override { return inner_->public_key(); }
+  void expect(const he::Plan& plan) const override { inner_->expect(plan); }
+  bool prepare() const override {
+    const ProductClock::Running running(clock_);
+    return inner_->prepare();
+  }
 
  private:
   void do_encrypt(const he::Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
@@ -77,10 +82,11 @@ class MeasuredKeyOwner final : public he::KeyOwner {
     MeasuredSink sink(out, running);
     inner_->encrypt(plan, m, random, pool, sink);
   }
-  [[nodiscard]] ShareMatrix do_open(const he::Plan& plan, ByteSource& reply, ThreadPool& pool) const override {
+  [[nodiscard]] ShareMatrix do_open(const he::Plan& plan, ByteSource& reply, Random& random,
+                                    ThreadPool& pool) const override {
     ProductClock::Running running(clock_);
     MeasuredSource source(reply, running);
-    return inner_->open(plan, source, pool);
+    return inner_->open(plan, source, random, pool);
   }
   std::unique_ptr<he::KeyOwner> inner_;
   ProductClock& clock_;
@@ -103,12 +109,24 @@ class MeasuredMultiplier final : public he::Multiplier {
     MeasuredSource source(in, running);
     return inner_->load(plan, source, pool);
   }
-  [[nodiscard]] ShareMatrix do_multiply_and_mask(const he::Plan& plan, const IntMatrix& x, const he::Operand& operand,
-                                                 Random& random, Random& masks, ThreadPool& pool,
+  [[nodiscard]] std::unique_ptr<const he::LeftMatrix> do_prepare_left(const he::Plan& plan, const IntMatrix& x,
+                                                                      ThreadPool& pool) const override {
+    const ProductClock::Running running(clock_);
+    return inner_->prepare_left(plan, x, pool);
+  }
+  [[nodiscard]] ShareMatrix do_multiply_prepared(const he::Plan& plan, const he::LeftMatrix& left,
+                                                 const he::Operand& operand, Random& random, ThreadPool& pool,
                                                  ByteSink& reply) const override {
     ProductClock::Running running(clock_);
     MeasuredSink sink(reply, running);
-    return inner_->multiply_and_mask(plan, x, operand, random, masks, pool, sink);
+    return inner_->multiply_prepared(plan, left, operand, random, pool, sink);
+  }
+  [[nodiscard]] ShareMatrix do_multiply(const he::Plan& plan, const IntMatrix& x, const he::Operand& operand,
+                                        Random& random, Random& masks, ThreadPool& pool,
+                                        ByteSink& reply) const override {
+    ProductClock::Running running(clock_);
+    MeasuredSink sink(reply, running);
+    return inner_->multiply(plan, x, operand, random, masks, pool, sink);
   }
   std::unique_ptr<he::Multiplier> inner_;
   ProductClock& clock_;
@@ -120,12 +138,17 @@ class MeasuredScheme final : public he::Scheme {
   MeasuredScheme(std::unique_ptr<he::Scheme> inner, ProductClock& clock) : inner_(std::move(inner)), clock_(clock) {}
   [[nodiscard]] std::string_view name() const override { return inner_->name(); }
   [[nodiscard]] std::string parameters() const override { return inner_->parameters(); }
-  [[nodiscard]] std::uint64_t public_key_bytes() const override { return inner_->public_key_bytes(); }
-  [[nodiscard]] std::unique_ptr<he::KeyOwner> generate_keys(Random& random) const override {
-    return std::make_unique<MeasuredKeyOwner>(inner_->generate_keys(random), clock_);
+  [[nodiscard]] std::vector<std::string> key_sets() const override { return inner_->key_sets(); }
+  [[nodiscard]] bool repeats_messages() const override { return inner_->repeats_messages(); }
+  [[nodiscard]] std::uint64_t public_key_bytes(const std::string& key_set) const override {
+    return inner_->public_key_bytes(key_set);
   }
-  [[nodiscard]] std::unique_ptr<he::Multiplier> multiplier(ByteView public_key) const override {
-    return std::make_unique<MeasuredMultiplier>(inner_->multiplier(public_key), clock_);
+  [[nodiscard]] std::unique_ptr<he::KeyOwner> generate_keys(const he::KeySetup& setup, Random& random) const override {
+    return std::make_unique<MeasuredKeyOwner>(inner_->generate_keys(setup, random), clock_);
+  }
+  [[nodiscard]] std::unique_ptr<he::Multiplier> multiplier(const he::KeySetup& setup,
+                                                           ByteView public_key) const override {
+    return std::make_unique<MeasuredMultiplier>(inner_->multiplier(setup, public_key), clock_);
   }
 
  private:

@@ -74,15 +74,15 @@ class Peer {
   void open(const he::Scheme& scheme, Party party, AlignmentKind kind) {
     const Bytes digest =
         protocol::Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters()).digest();
-    channel_.send({protocol::steps::kHello, 0, 53}, [&](ByteSink& out) {
-      out.write_u32(1);
+    channel_.send({protocol::steps::kHello, 0, 69}, [&](ByteSink& out) {
+      out.write_u32(2);
       out.write_u8(party == Party::kA ? 'A' : 'B');
-      out.write(Bytes(16));
+      out.write(Bytes(32));
       out.write(digest);
     });
     Random random;
-    channel_.send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes()},
-                  scheme.generate_keys(random)->public_key());
+    channel_.send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes({})},
+                  scheme.generate_keys({}, random)->public_key());
     channel_.send({protocol::steps::kAgreement, 0, kDigestBytes},
                   protocol::Settings()
                       .add("what", "the alignment")

@@ -16,7 +16,7 @@ namespace {
 
 using namespace blindfl;
 
-constexpr std::size_t kHelloBytes = 53;
+constexpr std::size_t kHelloBytes = 69;
 constexpr std::size_t kSettingsBytes = 4096;
 
 Bytes right_digest(const he::Scheme& scheme) {
@@ -31,9 +31,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const testing::PlainScheme scheme;
   Bytes hello(kHelloBytes);
   std::ranges::copy(input.take(kHelloBytes), hello.begin());
-  if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{1}, {}, {}, {}}, hello.begin());
+  if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{2}, {}, {}, {}}, hello.begin());
   if ((switches & 2) != 0) hello[4] = std::byte{'B'};
-  if ((switches & 4) != 0) std::ranges::copy(right_digest(scheme), hello.begin() + 21);
+  if ((switches & 4) != 0) std::ranges::copy(right_digest(scheme), hello.begin() + 37);
   Bytes words(kSettingsBytes);
   std::ranges::copy(input.take(kSettingsBytes), words.begin());
 
@@ -43,8 +43,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     theirs->send({protocol::steps::kSettings, 0, kSettingsBytes}, words);
   } else {
     Random random;
-    theirs->send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes()},
-                 scheme.generate_keys(random)->public_key());
+    theirs->send({protocol::steps::kPublicKey, 0, scheme.public_key_bytes({})},
+                 scheme.generate_keys({}, random)->public_key());
   }
   const bool right = (switches & 15) == 7;
   try {

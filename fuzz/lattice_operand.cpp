@@ -11,8 +11,7 @@ using namespace blindfl;
 bool is_operand(const fuzz::SmallLattice& lattice, const fuzz::Product& product, const Bytes& bytes) {
   return bytes.size() == product.operand.size() &&
          std::equal(bytes.begin(), bytes.begin() + fuzz::kIdBytes, product.operand.begin()) &&
-         fuzz::are_reduced(ByteView(bytes).subspan(fuzz::kIdBytes + sizeof(he::lattice::Seed)), lattice.params,
-                           lattice.params.moduli().size());
+         fuzz::are_reduced(ByteView(bytes).subspan(fuzz::kIdBytes + sizeof(he::lattice::Seed)), lattice.params);
 }
 
 }  // namespace
@@ -36,10 +35,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::check(is_operand(lattice, product, bytes), "only an operand is accepted");
   BufferSink out;
   const ShareMatrix share =
-      lattice.multiplier->multiply_and_mask(plan, product.x, *operand, lattice.random, setting.pool(), out);
+      lattice.multiplier->multiply(plan, product.x, *operand, lattice.random, setting.pool(), out);
   fuzz::check(share.rows() == plan.spec().rows && share.cols() == plan.spec().cols, "a share has the plan's shape");
   // Whatever the operand was, what this party makes of it is a reply.
   BufferSource reply(out.bytes());
-  (void)lattice.owner->open(plan, reply, setting.pool());
+  (void)lattice.owner->open(plan, reply, lattice.random, setting.pool());
   return 0;
 }

@@ -13,13 +13,8 @@ bool is_reply(const fuzz::SmallLattice& lattice, const fuzz::Product& product, c
       !std::equal(bytes.begin(), bytes.begin() + fuzz::kIdBytes, product.reply.begin())) {
     return false;
   }
-  const auto& plan = he::lattice::LatticePlan::of(*product.plan);
-  ByteView rest = ByteView(bytes).subspan(fuzz::kIdBytes);
-  for (const auto& area : plan.reply_order()) {
-    if (!fuzz::are_reduced(rest.first(plan.reply_tile_bytes()), lattice.params, lattice.params.kept())) return false;
-    rest = rest.subspan(plan.reply_tile_bytes() + he::lattice::LatticePlan::kResultBytes * area.size());
-  }
-  return true;
+  const auto& plan = he::lattice::LatticePlan::of(*product.plan, lattice.params);
+  return fuzz::are_reduced(ByteView(bytes).subspan(fuzz::kIdBytes), lattice.params, plan.budget().cut);
 }
 
 }  // namespace
@@ -27,12 +22,12 @@ bool is_reply(const fuzz::SmallLattice& lattice, const fuzz::Product& product, c
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   const fuzz::Setting setting(input);
-  const fuzz::SmallLattice& lattice = setting.lattice();
+  fuzz::SmallLattice& lattice = setting.lattice();
   const fuzz::Product& product = setting.product();
   const Bytes bytes = setting.message(input, product.reply);
   try {
     BufferSource in(bytes);
-    const ShareMatrix opened = lattice.owner->open(*product.plan, in, setting.pool());
+    const ShareMatrix opened = lattice.owner->open(*product.plan, in, lattice.random, setting.pool());
     fuzz::check(is_reply(lattice, product, bytes), "only a reply is accepted");
     const he::ProductSpec& spec = product.plan->spec();
     fuzz::check(in.remaining() == 0, "a reply is read to its end");

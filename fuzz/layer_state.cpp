@@ -23,6 +23,8 @@ protocol::MatMulSpec make_spec() {
   spec.in_b = 2;
   spec.out = 2;
   spec.batch = 4;
+  // Plain SGD that is declared: shares of A's weights are of a ring of their own, and steps are counted.
+  spec.sgd = {.learning_rate = 0.1, .steps = 10};
   return spec;
 }
 

@@ -25,14 +25,14 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   fuzz::check(right, "only an operand is accepted");
   BufferSink out;
   const ShareMatrix share =
-      paillier.multiplier->multiply_and_mask(plan, product.x, *operand, paillier.random, setting.pool(), out);
+      paillier.multiplier->multiply(plan, product.x, *operand, paillier.random, setting.pool(), out);
   fuzz::check(share.rows() == plan.spec().rows && share.cols() == plan.spec().cols, "a share has the plan's shape");
   fuzz::check(out.bytes().size() == plan.reply_bytes(), "a reply has the plan's size");
   fuzz::check(paillier.is_message(out.bytes(), product.reply), "a reply is made of ciphertexts");
   // Numbers that its slots cannot hold are the operand's maker's own fault, and it is told.
   try {
     BufferSource reply(out.bytes());
-    (void)paillier.owner->open(plan, reply, setting.pool());
+    (void)paillier.owner->open(plan, reply, paillier.random, setting.pool());
   } catch (const ProtocolError&) {
     fuzz::check(bytes != product.operand, "a right reply opens");
   }

@@ -17,12 +17,12 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const Bytes bytes = setting.message(input, valid);
   std::unique_ptr<he::Multiplier> multiplier;
   try {
-    multiplier = paillier.scheme.multiplier(bytes);
+    multiplier = paillier.scheme.multiplier({}, bytes);
   } catch (const ProtocolError&) {
     fuzz::check(bytes != valid, "a right key is not refused");
     return 0;
   }
-  fuzz::check(bytes.size() == paillier.scheme.public_key_bytes(), "a key has the scheme's size");
+  fuzz::check(bytes.size() == paillier.scheme.public_key_bytes({}), "a key has the scheme's size");
   const std::size_t digit = bytes.size() / 3;
   const auto n = BigInt::from_bytes(ByteView(bytes).first(digit));
   const auto low = BigInt::from_bytes(ByteView(bytes).subspan(digit, digit));
@@ -40,7 +40,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     BufferSource in(bytes_in);
     const auto operand = multiplier->load(*product.plan, in, setting.pool());
     BufferSink reply;
-    (void)multiplier->multiply_and_mask(*product.plan, product.x, *operand, paillier.random, setting.pool(), reply);
+    (void)multiplier->multiply(*product.plan, product.x, *operand, paillier.random, setting.pool(), reply);
     fuzz::check(reply.bytes().size() == product.plan->reply_bytes(), "a reply has the plan's size");
   } catch (const ProtocolError&) {
     fuzz::check(bytes != valid, "under the right key the operand is one");

@@ -35,12 +35,12 @@ bool is_reply(const fuzz::SmallPaillier& paillier, const fuzz::Product& product,
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   const fuzz::PaillierSetting setting(input);
-  const fuzz::SmallPaillier& paillier = setting.paillier();
+  fuzz::SmallPaillier& paillier = setting.paillier();
   const fuzz::Product& product = setting.product();
   const Bytes bytes = setting.message(input, product.reply);
   try {
     BufferSource in(bytes);
-    const ShareMatrix opened = paillier.owner->open(*product.plan, in, setting.pool());
+    const ShareMatrix opened = paillier.owner->open(*product.plan, in, paillier.random, setting.pool());
     const he::ProductSpec& spec = product.plan->spec();
     fuzz::check(in.remaining() == 0, "a reply is read to its end");
     fuzz::check(opened.rows() == spec.rows && opened.cols() == spec.cols, "a product has the plan's shape");

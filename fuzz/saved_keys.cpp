@@ -17,7 +17,7 @@ using namespace blindfl;
 struct Keys {
   he::PaillierScheme scheme{he::paillier::InsecureParams::make(), {}};
   Random random;
-  std::unique_ptr<he::KeyOwner> owner = scheme.generate_keys(random);
+  std::unique_ptr<he::KeyOwner> owner = scheme.generate_keys({}, random);
 
   [[nodiscard]] Bytes save(const he::KeyOwner& keys) const {
     const protocol::OwnKeys own{&scheme, &keys};

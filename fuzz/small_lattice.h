@@ -6,18 +6,20 @@
 #include <memory>
 #include <vector>
 
+#include "blindfl/he/keys.h"
 #include "blindfl/he/lattice/lattice_plan.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/he/lattice/packing.h"
 #include "blindfl/share/share_matrix.h"
 #include "input.h"
 #include "testing/matrices.h"
 
 namespace blindfl::he::lattice {
 
-/// The default primes at a degree far below the floor of security, for short messages: libFuzzer does not get far with
-/// 200 KB.
+/// Primes of the smallest set at a degree far below the floor of security, for short messages: libFuzzer does not get
+/// far with 200 KB.
 struct InsecureParams {
-  [[nodiscard]] static Params make() { return {{.degree = 512}, Params::Floor::kIgnored}; }
+  [[nodiscard]] static Params make() { return {{512, {50, 50}}, Params::Floor::kIgnored}; }
 };
 
 }  // namespace blindfl::he::lattice
@@ -35,13 +37,25 @@ struct Product {
 /// Both parties under one key, fresh in every process: `Random` takes no seed.
 struct SmallLattice {
   explicit SmallLattice(const he::lattice::Kernels& kernels)
-      : scheme(params, {&kernels}),
-        owner(scheme.generate_keys(random)),
-        multiplier(scheme.multiplier(owner->public_key())) {
-    add_product({2, 8, 3, 15, 0, 32, 128}, IntMatrix::Kind::kDense);
-    add_product({9, 12, 9, 3, 0, 0, 128}, IntMatrix::Kind::kCsr);                       // several tiles each way
-    add_product({2, 6, 1, std::uint64_t{1} << 40, 20, 16, 64}, IntMatrix::Kind::kCsr);  // values in limbs
-    add_product({40, 30, 1, 1, 0, 16, 128}, IntMatrix::Kind::kOneHot);
+      : scheme({params}, {&kernels}),
+        owner(scheme.generate_keys(setup, random)),
+        multiplier(scheme.multiplier(setup, owner->public_key())) {
+    add_product(spec_of(2, 8, 3, 15, 64, 30), IntMatrix::Kind::kDense);
+    add_product(spec_of(9, 12, 9, 3, 40, 20), IntMatrix::Kind::kCsr);  // several tiles each way
+    he::ProductSpec wide = spec_of(2, 6, 1, std::uint64_t{1} << 40, 64, 40);
+    wide.right_bits = 20;
+    add_product(wide, IntMatrix::Kind::kCsr);
+    add_product(spec_of(40, 30, 1, 1, 48, 12), IntMatrix::Kind::kOneHot);  // results that stand sparse
+  }
+
+  static he::ProductSpec spec_of(std::size_t rows, std::size_t inner, std::size_t cols, std::uint64_t bound,
+                                 int ring_bits, int noise_bits) {
+    return {.rows = rows,
+            .inner = inner,
+            .cols = cols,
+            .left_bound = bound,
+            .ring_bits = ring_bits,
+            .noise_bits = noise_bits};
   }
 
   void add_product(const he::ProductSpec& spec, IntMatrix::Kind kind) {
@@ -49,17 +63,18 @@ struct SmallLattice {
     p.plan = scheme.plan(spec);
     SeededRandom seeded(products.size());
     p.x = testing::random_matrix(kind, spec.rows, spec.inner, spec.left_scale, spec.left_bound, seeded);
-    ShareMatrix m = random_share(spec.inner, spec.cols, spec.right_scale, random);
-    if (spec.right_bits < 128) m = testing::constant_share(spec.inner, spec.cols, spec.right_scale, 12345);
+    ShareMatrix m = random_share(spec.inner, spec.cols, spec.right_scale, random, spec.ring_bits);
+    if (spec.right_bits < 128) std::ranges::fill(m.values(), 12345);
     p.operand = write_to_bytes([&](ByteSink& out) { owner->encrypt(*p.plan, m, random, pools[0], out); });
     BufferSource in(p.operand);
     const auto operand = multiplier->load(*p.plan, in, pools[0]);
     p.reply = write_to_bytes(
-        [&](ByteSink& out) { (void)multiplier->multiply_and_mask(*p.plan, p.x, *operand, random, pools[0], out); });
+        [&](ByteSink& out) { (void)multiplier->multiply(*p.plan, p.x, *operand, random, pools[0], out); });
     products.push_back(std::move(p));
   }
 
   const he::lattice::Params params = he::lattice::InsecureParams::make();
+  const he::KeySetup setup{.set = params.name()};
   he::LatticeScheme scheme;
   Random random;
   std::array<ThreadPool, 2> pools{ThreadPool(1), ThreadPool(2)};
@@ -70,9 +85,8 @@ struct SmallLattice {
 
 constexpr std::size_t kIdBytes = sizeof(he::lattice::KeyId);
 
-/// Are the residues of a packed polynomial all below their modulus? Written from packing.h alone, without the kernels.
-inline bool is_reduced(ByteView packed, const he::lattice::Modulus& modulus) {
-  const auto bits = static_cast<std::size_t>(modulus.bits());
+/// Are the numbers of a packed polynomial all below a bound? Written from packing.h alone, without the kernels.
+inline bool are_below(std::uint64_t bound, ByteView packed, std::size_t bits) {
   std::vector<std::uint64_t> words(packed.size() / 8);
   std::memcpy(words.data(), packed.data(), packed.size());
   for (std::size_t block = 0; block < words.size(); block += he::lattice::kPackedLanes * bits) {
@@ -81,18 +95,22 @@ inline bool is_reduced(ByteView packed, const he::lattice::Modulus& modulus) {
       const std::uint64_t* lane = words.data() + block + i % he::lattice::kPackedLanes;
       std::uint64_t value = lane[he::lattice::kPackedLanes * (first / 64)] >> first % 64;
       if (first % 64 + bits > 64) value |= lane[he::lattice::kPackedLanes * (first / 64 + 1)] << (64 - first % 64);
-      if ((value & ((std::uint64_t{1} << bits) - 1)) >= modulus.value()) return false;
+      if ((value & ((std::uint64_t{1} << bits) - 1)) >= bound) return false;
     }
   }
   return true;
 }
 
-/// The same for polynomials modulo the first `moduli` primes, one after the other.
-inline bool are_reduced(ByteView packed, const he::lattice::Params& params, std::size_t moduli) {
-  for (std::size_t l = 0; !packed.empty(); l = (l + 1) % moduli) {
+/// The same for polynomials modulo all primes, one after the other, and again: residues, or digits of which the first
+/// prime's have lost `cut` bits.
+inline bool are_reduced(ByteView packed, const he::lattice::Params& params, int cut = 0) {
+  for (std::size_t l = 0; !packed.empty(); l = (l + 1) % params.moduli().size()) {
     const he::lattice::Modulus& m = params.moduli()[l];
-    const std::size_t bytes = he::lattice::packed_bytes(params.degree(), m.bits());
-    if (!is_reduced(packed.first(bytes), m)) return false;
+    const int lost = l == 0 ? cut : 0;
+    const std::size_t bytes = he::lattice::packed_bytes(params.degree(), m.bits() - lost);
+    if (!are_below(((m.value() - 1) >> lost) + 1, packed.first(bytes), static_cast<std::size_t>(m.bits() - lost))) {
+      return false;
+    }
     packed = packed.subspan(bytes);
   }
   return true;

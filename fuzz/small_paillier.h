@@ -30,8 +30,8 @@ struct Product {
 struct SmallPaillier {
   explicit SmallPaillier(std::string_view kernels)
       : scheme(params, {std::string(kernels)}),
-        owner(scheme.generate_keys(random)),
-        multiplier(scheme.multiplier(owner->public_key())),
+        owner(scheme.generate_keys({}, random)),
+        multiplier(scheme.multiplier({}, owner->public_key())),
         n(key().public_key().n()),
         p(BigInt::from_bytes(ByteView(key().save()).first(params.key_bytes() / 2))) {
     add_product({2, 3, 3, 15, 0, 32, 128}, IntMatrix::Kind::kDense);
@@ -55,9 +55,8 @@ struct SmallPaillier {
     made.operand = write_to_bytes([&](ByteSink& out) { owner->encrypt(*made.plan, m, random, pools[0], out); });
     BufferSource in(made.operand);
     const auto operand = multiplier->load(*made.plan, in, pools[0]);
-    made.reply = write_to_bytes([&](ByteSink& out) {
-      (void)multiplier->multiply_and_mask(*made.plan, made.x, *operand, random, pools[0], out);
-    });
+    made.reply = write_to_bytes(
+        [&](ByteSink& out) { (void)multiplier->multiply(*made.plan, made.x, *operand, random, pools[0], out); });
     products.push_back(std::move(made));
   }
 

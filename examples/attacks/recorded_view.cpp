@@ -13,7 +13,6 @@ namespace blindfl::attacks {
 
 namespace {
 
-using protocol::Party;
 using protocol::Session;
 using torch::Tensor;
 
@@ -37,33 +36,12 @@ FixedPointSpec encoding_of(const Tensor& values) {
   return {.scale = integers ? 0 : FixedPointSpec{}.scale, .largest = std::exp2(std::ceil(std::log2(largest)))};
 }
 
-nn::FeatureShape shape_of(const TwoTables& rows, const ViewOptions& options) {
-  return {.in_a = static_cast<std::size_t>(rows.a.size(1)),
-          .in_b = static_cast<std::size_t>(rows.b.size(1)),
-          .batch = options.batch,
-          .features_a = encoding_of(rows.a),
-          .features_b = encoding_of(rows.b)};
-}
-
-nn::MatMulOptions layer_of(const ViewOptions& options) {
-  nn::MatMulOptions layer;
-  layer.initial_deviation = options.initial_deviation;
-  layer.output_scale = options.output_scale;
-  return layer;
-}
-
-/// This party's columns of a table, encoded as the layer says.
-data::Dataset own_rows(Session& session, const TwoTables& rows, const nn::FeatureShape& shape) {
-  if (session.party() == Party::kA) return dataset_of(rows.a, {}, shape.features_a);
-  return dataset_of(rows.b, rows.labels, shape.features_b);
-}
-
 template <class Model>
 std::vector<Opening> train_and_open(Session& session, Model& model, const TwoTables& training,
                                     const TwoTables& validation, const nn::FeatureShape& shape,
                                     const ViewOptions& options) {
-  const data::Dataset rows = own_rows(session, training, shape);
-  const data::Dataset kept_back = own_rows(session, validation, shape);
+  const data::Dataset rows = own_rows(session.party(), training, shape);
+  const data::Dataset kept_back = own_rows(session.party(), validation, shape);
   const data::RowsInMemory source(rows);
   const auto loss = [](const Tensor& scores, const Tensor& labels) {
     return nn::loss(nn::Family::kLogistic, scores, labels);
@@ -79,22 +57,44 @@ std::vector<Opening> train_and_open(Session& session, Model& model, const TwoTab
         train::score([&](const data::Batch& batch) { return model->source->forward(batch); }, kept_back, options.batch);
     const ShareMatrix& piece = model->source->weight_b().piece();
     if (session.party() == Party::kA) continue;
-    const Tensor share_b =
-        torch::tensor(decode_ring(piece), torch::kFloat64)
-            .view({static_cast<std::int64_t>(piece.rows()), static_cast<std::int64_t>(piece.cols())});
-    seen.push_back({z.to(torch::kFloat64), share_b});
+    seen.push_back({z.to(torch::kFloat64), numbers_of(piece)});
   }
   return seen;
 }
 
 }  // namespace
 
+nn::FeatureShape shape_of(const TwoTables& rows, const ViewOptions& options) {
+  return {.in_a = static_cast<std::size_t>(rows.a.size(1)),
+          .in_b = static_cast<std::size_t>(rows.b.size(1)),
+          .batch = options.batch,
+          .features_a = encoding_of(rows.a),
+          .features_b = encoding_of(rows.b)};
+}
+
+nn::MatMulOptions layer_of(const ViewOptions& options) {
+  nn::MatMulOptions layer;
+  layer.initial_deviation = options.initial_deviation;
+  layer.output_scale = options.output_scale;
+  return layer;
+}
+
+data::Dataset own_rows(Party party, const TwoTables& rows, const nn::FeatureShape& shape) {
+  if (party == Party::kA) return dataset_of(rows.a, {}, shape.features_a);
+  return dataset_of(rows.b, rows.labels, shape.features_b);
+}
+
+Tensor numbers_of(const ShareMatrix& matrix) {
+  return torch::tensor(decode_ring(matrix), torch::kFloat64)
+      .view({nn::torch_size(matrix.rows()), nn::torch_size(matrix.cols())});
+}
+
 Tensor record_scoring(const he::Scheme& scheme, const TwoTables& rows, const ViewOptions& options) {
   const nn::FeatureShape shape = shape_of(rows, options);
   const auto seen = protocol::run_in_process(scheme, [&](Session& session) {
     nn::MatMul layer(session, shape, options.out, layer_of(options));
-    return train::score([&](const data::Batch& batch) { return layer->forward(batch); }, own_rows(session, rows, shape),
-                        options.batch);
+    return train::score([&](const data::Batch& batch) { return layer->forward(batch); },
+                        own_rows(session.party(), rows, shape), options.batch);
   });
   return seen.second.to(torch::kFloat64);
 }

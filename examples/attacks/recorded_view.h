@@ -7,7 +7,10 @@
 #include <vector>
 
 #include "attacks/attack_differences.h"
+#include "blindfl/base/party.h"
+#include "blindfl/data/dataset.h"
 #include "blindfl/he/scheme.h"
+#include "blindfl/nn/matmul.h"
 
 // What B really sees of the protocol, written down for attacks: both parties run in this process, and only B's side of
 // it is kept.
@@ -30,6 +33,15 @@ struct ViewOptions {
   std::size_t epochs = 2;
   double learning_rate = 0.5;
 };
+
+/// The shape of a source layer for such tables: binary columns are encoded without fractional bits.
+[[nodiscard]] nn::FeatureShape shape_of(const TwoTables& rows, const ViewOptions& options);
+[[nodiscard]] nn::MatMulOptions layer_of(const ViewOptions& options);
+/// One party's columns, encoded as the layer says; at B with the labels.
+[[nodiscard]] data::Dataset own_rows(Party party, const TwoTables& rows, const nn::FeatureShape& shape);
+
+/// The numbers that a matrix stands for, or those of a share read as if it were no share: rows x columns.
+[[nodiscard]] torch::Tensor numbers_of(const ShareMatrix& matrix);
 
 /// Z of all rows, opened once under initial weights: rows x out. Throws whatever the protocol throws.
 [[nodiscard]] torch::Tensor record_scoring(const he::Scheme& scheme, const TwoTables& rows, const ViewOptions& options);

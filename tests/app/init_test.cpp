@@ -196,7 +196,8 @@ TEST_F(Init, AsksAWhatItAccepts) {
   const auto accepted = [&](const char* file) { return job::load_job(folder_ / file).own.accept; };
   // At a terminal.
   const std::string asked = answer("open-top\nopen_top\n", words("yes.yaml"));
-  EXPECT_THAT(asked, HasSubstr("--accept must be open_top or nothing, not 'open-top'\n")) << "and is asked again";
+  EXPECT_THAT(asked, HasSubstr("--accept must be open_top, fine_scores or nothing, not 'open-top'\n"))
+      << "and is asked again";
   EXPECT_THAT(asked,
               AllOf(HasSubstr("could recover A's"), HasSubstr("What A accepts: open_top, or nothing [nothing]: "),
                     Not(HasSubstr("Nothing is accepted"))));
@@ -212,7 +213,33 @@ TEST_F(Init, AsksAWhatItAccepts) {
                                 HasSubstr("write accept: open_top there")));
   EXPECT_THAT(testing::content_of(folder_ / "silent.yaml"),
               AllOf(HasSubstr("\n  #accept: nothing\n"), HasSubstr("# what A accepts, and only A says.")));
-  EXPECT_THAT(call(words("wrong.yaml", {"--accept", "all"})).err, HasSubstr("--accept must be open_top or nothing"));
+  EXPECT_THAT(call(words("wrong.yaml", {"--accept", "all"})).err,
+              HasSubstr("--accept must be open_top, fine_scores or nothing"));
+}
+
+TEST_F(Init, OfASharedTopAsksAForNothing) {
+  (void)folder_.write("a.csv", people(2));
+  std::vector<std::string> words{"--party",     "A",      "--data",       at("a.csv"), "--dial",  "b.org:7000",
+                                 "--model",     "lr",     "--id",         "person_id", "--align", "intersection",
+                                 "--plaintext", "--kind", "label=ignore", "--top",     "shared",  "--out",
+                                 at("a.yaml")};
+  const std::string asked = answer("", words);
+  EXPECT_THAT(asked, AllOf(Not(HasSubstr("What A accepts")), Not(HasSubstr("Nothing is accepted"))));
+  const job::Job job = job::load_job(folder_ / "a.yaml");
+  EXPECT_EQ(job.shared.model.top, protocol::Top::kShared);
+  EXPECT_EQ(job.own.accept, job::Acceptance::kNothing);
+  // From the peer's section, with scores that A has to accept.
+  const auto from_b = folder_.write("b.yaml",
+                                    "shared:\n  model: {kind: lr, top: shared, score_bits: 8}\n"
+                                    "  alignment: {mode: intersection}\n");
+  words.assign({"--party", "A", "--data", at("a.csv"), "--dial", "b.org:7000", "--id", "person_id", "--plaintext",
+                "--kind", "label=ignore", "--shared-from", from_b.string(), "--out", at("fine.yaml")});
+  EXPECT_THAT(call(words).out, HasSubstr("write accept: fine_scores there"));
+  words.insert(words.end(), {"--accept", "fine_scores", "--force"});
+  EXPECT_THAT(call(words).out, Not(HasSubstr("Nothing is accepted")));
+  EXPECT_EQ(job::load_job(folder_ / "fine.yaml").own.accept, job::Acceptance::kFineScores);
+  words.insert(words.end(), {"--top", "open"});
+  EXPECT_THAT(call(words).err, HasSubstr("--top is what --shared-from says; leave out one of them"));
 }
 
 TEST_F(Init, DoesNotLetBAccept) {

@@ -66,6 +66,36 @@ TEST(Consent, SaysInThreeLinesWhatBCouldWorkOutAndWhatToDo) {
                                  AllOf(HasSubstr("`accept: open_top`"), HasSubstr("a top that hides Z"))));
 }
 
+TEST(Consent, UnderASharedTopIsAskedForFineScoresAlone) {
+  job::Shared shared = mlp(64, 10);
+  shared.model.top = protocol::Top::kShared;
+  const auto facts = [&] { return open_top_facts(shared, numeric_shape(54), numeric_shape(0)); };
+  job::Own own;
+  EXPECT_THAT(refusal(own, facts()), SizeIs(0)) << "B does not see Z";
+  EXPECT_FALSE(outright_warning(own, facts()).has_value());
+  EXPECT_EQ(consent_line(own, facts()),
+            "Shared top: B learns the scores of rows that both agree to score, rounded to 4 fractional bits; nothing "
+            "else.");
+  shared.model.score_bits = 5;
+  shared.training.validation_share = 0.1;
+  for (const auto accepted : {job::Acceptance::kNothing, job::Acceptance::kOpenTop}) {
+    own.accept = accepted;
+    EXPECT_THAT(refusal(own, facts()),
+                ElementsAre(AllOf(StartsWith("private.accept: "), HasSubstr("shared.model.score_bits above 4")),
+                            HasSubstr("5 fractional bits"), HasSubstr("`accept: fine_scores`")));
+  }
+  EXPECT_EQ(consent_line(own, facts()),
+            "Shared top: B learns the mean loss of each epoch's validation, and the scores of rows that both agree to "
+            "score, rounded to 5 fractional bits; nothing else. private.accept is open_top: `train` will refuse to "
+            "start.");
+  own.accept = job::Acceptance::kFineScores;
+  EXPECT_THAT(refusal(own, facts()), SizeIs(0));
+  EXPECT_THAT(consent_line(own, facts()), HasSubstr("private.accept is fine_scores."));
+  EXPECT_THAT(refusal({.party = Party::kB}, facts()), SizeIs(0)) << "it is not B's to say";
+  shared.model.top = protocol::Top::kOpen;
+  EXPECT_THAT(refusal(own, facts()), SizeIs(3)) << "fine scores are no open top";
+}
+
 TEST(Consent, NamesTheWaysThatTheShapesLeaveOpen) {
   const auto line = [](const job::Shared& shared, std::size_t a, std::size_t b, Opens opens = Opens::kTrainingRows) {
     return open_top_line(open_top_facts(shared, numeric_shape(a), numeric_shape(b)), opens);

@@ -76,7 +76,7 @@ TEST_F(PlanText, ShowsWhatWasWeighed) {
   EXPECT_THAT(table, StartsWith("layer   features                       way "));
   EXPECT_THAT(
       table,
-      ContainsRegex("\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ s +82(\\.[0-9])? MB\n"));
+      ContainsRegex("\nmatmul  A's 500,000 features, 7 a row +exchanged over lattice +[0-9.]+ ms +24(\\.[0-9])? MB\n"));
   EXPECT_THAT(table, ContainsRegex("\n +encrypted updates over paillier +[0-9.]+ ms +7[34](\\.[0-9])? kB  chosen\n"));
 }
 
@@ -129,10 +129,18 @@ TEST_F(PlanText, IsEmptyWithoutRows) {
 TEST_F(PlanText, SaysSecurityAndHiding) {
   EXPECT_EQ(security_in_words(128), "128 bits");
   EXPECT_EQ(security_in_words(112), "112 bits (NIST: until 2030)");
-  EXPECT_EQ(hiding_in_words(0x1p-43), "43 bits for the whole run");
-  EXPECT_EQ(hiding_in_words(0x1.8p-44), "43 bits for the whole run") << "rounded down";
-  EXPECT_THAT(hiding_in_words(0x1p-16), StartsWith("16 bits for the whole run, below the 40"));
-  EXPECT_THAT(hiding_in_words(4.0), StartsWith("0 bits"));
+  EXPECT_EQ(hiding_in_words({.distance = 0x1p-43}), "statistical distance 2^-43 (for the whole run)");
+  EXPECT_EQ(hiding_in_words({.distance = 0x1.8p-44}), "statistical distance 2^-43 (for the whole run)")
+      << "rounded to what hides less";
+  EXPECT_EQ(hiding_in_words({.distance = 0x1p-43, .divergence = 0x1p-52, .lift_failure = 0x1p-41}),
+            "divergence 2^-52, statistical distance 2^-43, failed lifts 2^-41 (for the whole run)");
+  EXPECT_THAT(hiding_in_words({.lift_failure = 0x1p-16}),
+              StartsWith("failed lifts 2^-16 (for the whole run), where 2^-40 is aimed at"));
+  EXPECT_THAT(hiding_in_words({.divergence = 4.0}), StartsWith("divergence 2^-0"));
+  EXPECT_TRUE(hides_enough({.distance = 0x1p-40, .divergence = 0x1p-40, .lift_failure = 0x1p-40}));
+  EXPECT_FALSE(hides_enough({.distance = 0x1p-39}));
+  EXPECT_FALSE(hides_enough({.divergence = 0x1p-39}));
+  EXPECT_FALSE(hides_enough({.lift_failure = 0x1p-39}));
 }
 
 }  // namespace

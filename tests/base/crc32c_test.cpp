@@ -52,6 +52,15 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
   }
 }
 
+TEST(Crc32c, IsTheSameForLongRunsSideBySide) {
+  const Bytes bytes = random_bytes(10000, 4);
+  for (const std::size_t length : {3071U, 3072U, 3073U, 6143U, 6144U, 6151U, 9216U, 9999U}) {
+    const ByteView part = ByteView(bytes).subspan(1, length);
+    EXPECT_EQ(crc32c(part), crc32c_portable(part)) << length;
+    EXPECT_EQ(crc32c(part, 0xDEADBEEF), crc32c_portable(part, 0xDEADBEEF)) << length;
+  }
+}
+
 TEST(Crc32c, ContinuesWhereItWasLeft) {
   const Bytes bytes = random_bytes(100, 2);
   const ByteView view = bytes;

@@ -11,8 +11,19 @@ class ExpectedTimes : public ::testing::TestWithParam<std::string> {
  protected:
   std::unique_ptr<Scheme> scheme_ = testing::make_scheme(GetParam());
 
+  [[nodiscard]] static ProductSpec spec(std::size_t rows, std::size_t inner, std::size_t cols, std::uint64_t bound) {
+    return {.rows = rows,
+            .inner = inner,
+            .cols = cols,
+            .left_bound = bound,
+            .left_scale = 16,
+            .right_scale = 32,
+            .right_bits = 64,
+            .ring_bits = 80,
+            .noise_bits = 30};
+  }
   [[nodiscard]] ProductTimes times(std::size_t rows, std::size_t inner, std::size_t cols, double nonzeros) const {
-    return scheme_->plan({rows, inner, cols, 1 << 20, 16, 32, 64})->times(nonzeros);
+    return scheme_->plan(spec(rows, inner, cols, 1 << 20))->times(nonzeros);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Schemes, ExpectedTimes, ::testing::Values("lattice", "paillier_2048"),
@@ -46,7 +57,7 @@ TEST_P(ExpectedTimes, AreLessForMultiplyingWhereValuesAreZero) {
 }
 
 TEST_P(ExpectedTimes, KnowWhatAnEncryptedMatrixTakesInMemory) {
-  const auto plan = scheme_->plan({128, 3000, 2, 1, 0, 32, 64});
+  const auto plan = scheme_->plan(spec(128, 3000, 2, 1));
   EXPECT_GT(plan->operand_memory(), plan->operand_bytes());
   EXPECT_LT(plan->operand_memory(), 3 * plan->operand_bytes());
 }

@@ -36,11 +36,19 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {protocol::steps::kHello, 3},
       {protocol::steps::kSettings, 4},
       {steps::kPing, 5},
+      {protocol::steps::kScoringCoin, 6},
+      {protocol::steps::kObliviousHello, 7},
+      {protocol::steps::kObliviousTrees, 8},
+      {protocol::steps::kObliviousTiles, 9},
       {protocol::steps::kForwardOperand, 10},
       {protocol::steps::kForwardProduct, 11},
       {protocol::steps::kOutputShare, 12},
       {protocol::steps::kDerivativeOperand, 13},
       {protocol::steps::kGradientProduct, 14},
+      {protocol::steps::kKeptProduct, 15},
+      {protocol::steps::kSharedDerivative, 16},
+      {protocol::steps::kSharedGradient, 17},
+      {protocol::steps::kPieceCorrection, 19},
       {protocol::steps::kTableOperand, 20},
       {protocol::steps::kLookupProduct, 21},
       {protocol::steps::kWeightOperand, 22},
@@ -62,6 +70,21 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {run::steps::kFeatureShape, 40},
       {run::steps::kRunOffer, 41},
       {run::steps::kStopVote, 42},
+      {mpc::steps::kComparison, 50},
+      {mpc::steps::kChoices, 51},
+      {mpc::steps::kSelection, 52},
+      {mpc::steps::kBitProducts, 53},
+      {mpc::steps::kFunctionOperand, 54},
+      {mpc::steps::kFunctionReply, 55},
+      {mpc::steps::kSharedOperand, 56},
+      {mpc::steps::kSharedProduct, 57},
+      {mpc::steps::kElementOperand, 58},
+      {mpc::steps::kElementReply, 59},
+      {mpc::steps::kSumShare, 60},
+      {mpc::steps::kScoreShare, 61},
+      {mpc::steps::kRangeShare, 62},
+      {mpc::steps::kInputDifference, 63},
+      {mpc::steps::kPieces, 64},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -101,6 +124,11 @@ TEST(Step, SaysWhatProtectsIt) {
       {protocol::steps::kHello, "public"},
       {protocol::steps::kSettings, "public"},
       {steps::kPing, "public"},
+      {protocol::steps::kScoringCoin, "public"},
+      {protocol::steps::kKeptProduct, "masked"},
+      {protocol::steps::kSharedDerivative, "encrypted"},
+      {protocol::steps::kSharedGradient, "masked"},
+      {protocol::steps::kPieceCorrection, "share"},
       {protocol::steps::kTableOperand, "encrypted"},
       {protocol::steps::kLookupProduct, "masked"},
       {protocol::steps::kWeightOperand, "encrypted"},
@@ -122,6 +150,24 @@ TEST(Step, SaysWhatProtectsIt) {
       {run::steps::kFeatureShape, "public"},
       {run::steps::kRunOffer, "public"},
       {run::steps::kStopVote, "public"},
+      {protocol::steps::kObliviousHello, "public"},
+      {protocol::steps::kObliviousTrees, "padded"},
+      {protocol::steps::kObliviousTiles, "padded"},
+      {mpc::steps::kComparison, "padded"},
+      {mpc::steps::kChoices, "padded"},
+      {mpc::steps::kSelection, "padded"},
+      {mpc::steps::kBitProducts, "padded"},
+      {mpc::steps::kFunctionOperand, "encrypted"},
+      {mpc::steps::kFunctionReply, "masked"},
+      {mpc::steps::kSharedOperand, "encrypted"},
+      {mpc::steps::kSharedProduct, "masked"},
+      {mpc::steps::kElementOperand, "encrypted"},
+      {mpc::steps::kElementReply, "masked"},
+      {mpc::steps::kSumShare, "share"},
+      {mpc::steps::kScoreShare, "share"},
+      {mpc::steps::kRangeShare, "share"},
+      {mpc::steps::kInputDifference, "padded"},
+      {mpc::steps::kPieces, "share"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
@@ -139,7 +185,7 @@ TEST(Step, SaysWhatProtectsIt) {
 }
 
 TEST(Step, OfANumberAloneIsUnknown) {
-  for (const std::uint16_t number : {0, 6, 9, 15, 19, 38, 9999, 0xFFFF}) {
+  for (const std::uint16_t number : {0, 18, 38, 43, 9999, 0xFFFF}) {
     const Step step = all_steps().known(Step::numbered(number));
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");

@@ -221,7 +221,7 @@ TEST_F(EncryptedOptimizer, MustHaveTheOptionsThatItsLayersWerePlannedWith) {
 
 TEST_F(EncryptedOptimizer, ChangesNoLearningRateThatWasNotPlanned) {
   EXPECT_EQ(refusal(layer_.sgd, [](FederatedOptimizer& o) { o.set_learning_rate(0.01); }),
-            "optimizer: 'matmul.weight_a' is updated under encryption, where every learning rate must be planned. Put "
+            "optimizer: 'matmul.weight_a' is updated by its layer, where every learning rate must be planned. Put "
             "the change into the schedule");
 }
 

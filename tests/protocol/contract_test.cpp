@@ -52,8 +52,9 @@ class Contract : public ::testing::Test {
   [[nodiscard]] ShareMatrix opened_by(Party party, Step step, const he::ProductSpec& product) {
     const Bytes payload = last_received(party, step);
     BufferSource in(payload);
+    Random random;
     ThreadPool pool;
-    return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, pool);
+    return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, random, pool);
   }
 
   testing::PlainScheme scheme_;
@@ -87,8 +88,8 @@ class Contract : public ::testing::Test {
       run_step();
       Weight& u_a = pair_.a.weight(Party::kA);
       Weight& v_a = pair_.b.weight(Party::kA);
-      u_a.piece -= *gradients_.first.weight_a;
-      v_a.piece -= *gradients_.second.weight_a;
+      u_a.piece -= rescale(*gradients_.first.weight_a, spec_.weight_scale);
+      v_a.piece -= rescale(*gradients_.second.weight_a, spec_.weight_scale);
       ++u_a.version;
       ++v_a.version;
       const ShareMatrix weight = pair_.weight(Party::kA);
@@ -101,8 +102,8 @@ class Contract : public ::testing::Test {
     RingView view;
     for (int i = 0; i < steps; ++i) {
       run_step();
-      view.add(opened_by(Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, 64)),
-               multiply_transposed(x_a_, to_ring(*derivative_.share)));
+      view.add(opened_by(Party::kB, steps::kGradientProduct, pair_.b.params().backward(64)),
+               multiply_transposed(x_a_, rescale(to_ring(*derivative_.share), pair_.b.params().derivative_scale())));
     }
     return view;
   }
@@ -147,7 +148,7 @@ TEST_F(Contract, RowsWithoutFeaturesAreMaskedLikeAnyOther) {
   run_step();
   const ShareMatrix again = opened_by(Party::kB, steps::kForwardProduct, pair_.b.params().forward(Party::kA, 64));
   empty_rows.insert(empty_rows.end(), again.values().begin() + kHalf, again.values().end());
-  EXPECT_TRUE(testing::looks_uniform<UInt128>(empty_rows));
+  EXPECT_TRUE(testing::looks_uniform<UInt128>(empty_rows, opened.ring_bits()));
 }
 
 std::vector<std::uint64_t> output_shares(const Bytes& payload) {
@@ -159,7 +160,8 @@ std::vector<std::uint64_t> output_shares(const Bytes& payload) {
 TEST_F(Contract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
   run_step();
   const auto shares = output_shares(last_received(Party::kB, steps::kOutputShare));
-  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares));
+  // Values up to 2^15 at 16 fractional bits, and five more: nothing above them travels.
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(shares, 36));
   // What B ends with is Z at 16 fractional bits, and nothing finer.
   const auto exact = decode_ring(open(outputs_.first.share, outputs_.second.share));
   std::size_t unrounded = 0;
@@ -172,7 +174,7 @@ TEST_F(Contract, BReceivesARandomShareOfZAndLearnsZOnlyRounded) {
 }
 TEST_F(ContractWithoutMasks, IsSeenInTheShareOfZ) {
   run_step();
-  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, steps::kOutputShare))));
+  EXPECT_FALSE(testing::looks_uniform<std::uint64_t>(output_shares(last_received(Party::kB, steps::kOutputShare)), 36));
 }
 
 std::vector<Step> steps_of(const std::map<Step, net::Traffic>& traffic) {

@@ -43,8 +43,9 @@ inline std::vector<double> opened_table(EmbedMatMul& a, EmbedMatMul& b, std::siz
 /// Both halves of one Embed-MatMul layer, made at the same time, as layers with several schemes must be.
 class EmbedPair {
  public:
-  EmbedPair(const std::vector<const he::Scheme*>& schemes, const EmbedMatMulSpec& spec, testing::Channels channels)
-      : parties(schemes, std::move(channels)) {
+  EmbedPair(const std::vector<const he::Scheme*>& schemes, const EmbedMatMulSpec& spec, testing::Channels channels,
+            const testing::SavedKeys& keys = {})
+      : parties(schemes, std::move(channels), testing::Record::kYes, keys) {
     const auto make = [&](Session& session) { return std::make_unique<EmbedMatMul>(session, spec); };
     std::tie(a_, b_) = parties.run(make);
   }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
-#include "protocol/embed_fixture.h"
+#include "protocol/shared_embed_fixture.h"
 #include "testing/forging_transport.h"
 #include "testing/label.h"
 #include "testing/steps.h"
@@ -28,8 +28,9 @@ using testing::TamperingTransport;
 
 constexpr std::size_t kBatch = 3;
 
-EmbedMatMulSpec make_spec(Update update) {
+EmbedMatMulSpec make_spec(Update update, Top top = Top::kOpen) {
   EmbedMatMulSpec spec;
+  spec.top = top;
   spec.fields_a = {{.field = {.name = "a0", .categories = 4}, .update = update}};
   spec.fields_b = {{.field = {.name = "b0", .categories = 3, .most = 2, .pooling = Pooling::kMean}, .update = update}};
   spec.dimension = 2;
@@ -39,18 +40,32 @@ EmbedMatMulSpec make_spec(Update update) {
   return spec;
 }
 
-/// A training step and the forward pass after it.
+struct Case {
+  std::string scheme;
+  Update update = Update::kExchanged;
+  Top top = Top::kOpen;
+};
+
+std::string name_of(const Case& c) {
+  return c.scheme + (c.update == Update::kEncrypted ? "_encrypted" : "") + (c.top == Top::kShared ? "_shared" : "");
+}
+
+/// A training step and the forward pass after it. Under a shared top nothing is opened.
 class TrainingStep {
  public:
-  TrainingStep(const he::Scheme& scheme, Update update, testing::Channels channels)
-      : spec_(make_spec(update)), pair_(scheme, spec_, std::move(channels)) {}
+  TrainingStep(const he::Scheme& scheme, const Case& of, testing::Channels channels)
+      : spec_(make_spec(of.update, of.top)), pair_(scheme, spec_, std::move(channels)) {}
 
   void forward() {
     std::tie(at_a_, at_b_) = pair_.forward(x_a_, x_b_, kBatch);
+    if (spec_.top == Top::kShared) return;
     pair_.parties.run([&](Session& s) { (void)open_output(s, 0, round_output(at_a_.output, 16)); },
                       [&](Session& s) { (void)open_output(s, 0, round_output(at_b_.output, 16)); });
   }
-  void backward() { gradients_ = pair_.backward(at_a_.pass, at_b_.pass, derivative_); }
+  void backward() {
+    gradients_ = spec_.top == Top::kShared ? backward_shared(pair_, at_a_.pass, at_b_.pass, shares_)
+                                           : pair_.backward(at_a_.pass, at_b_.pass, derivative_);
+  }
   void step() {
     take_step(pair_.at(Party::kA), gradients_.first, 0.1 / kBatch);
     take_step(pair_.at(Party::kB), gradients_.second, 0.1 / kBatch);
@@ -65,7 +80,8 @@ class TrainingStep {
   [[nodiscard]] EmbedPair& pair() { return pair_; }
   [[nodiscard]] const std::vector<IntMatrix>& categories(Party party) const { return party == Party::kA ? x_a_ : x_b_; }
   [[nodiscard]] const EmbedPass& pass(Party party) const { return (party == Party::kA ? at_a_ : at_b_).pass; }
-  [[nodiscard]] const Derivative& derivative() const { return derivative_; }
+  /// What B has of it.
+  [[nodiscard]] const Derivative& derivative() const { return spec_.top == Top::kShared ? shares_.at_b : derivative_; }
 
   /// What `party` sent, message by message.
   [[nodiscard]] std::vector<net::Message> sent(Party party) const {
@@ -95,6 +111,7 @@ class TrainingStep {
   std::vector<IntMatrix> x_b_{encode_categories(spec_.fields_b[0].field, std::vector<std::size_t>{0, 2, 3, 5},
                                                 std::vector<IntMatrix::Column>{0, 1, 2, 1, 1})};
   Derivative derivative_ = random_derivative(spec_, random_);
+  SharedDerivative shares_ = share_derivative(spec_, random_reals(kBatch* spec_.out, random_));
   EmbedMatMul::Forward at_a_;
   EmbedMatMul::Forward at_b_;
   std::pair<EmbedGradients, EmbedGradients> gradients_;
@@ -109,15 +126,6 @@ testing::Channels spoilt(Party party, const How& how) {
   return channels;
 }
 
-struct Case {
-  std::string scheme;
-  Update update = Update::kExchanged;
-};
-
-std::string name_of(const Case& c) {
-  return c.scheme + (c.update == Update::kEncrypted ? "_encrypted" : "");
-}
-
 class EmbedHostile : public ::testing::TestWithParam<Case> {
  protected:
   using Messages = std::map<Party, std::vector<net::Message>>;
@@ -127,14 +135,14 @@ class EmbedHostile : public ::testing::TestWithParam<Case> {
     static std::map<std::string, Messages> of_cases;
     Messages& all = of_cases[name_of(GetParam())];
     if (!all.empty()) return all;
-    TrainingStep run(*scheme_, GetParam().update, net::make_memory_channels());
+    TrainingStep run(*scheme_, GetParam(), net::make_memory_channels());
     run.all();
     for (const Party party : {Party::kA, Party::kB}) all[party] = run.sent(party);
     return all;
   }
   template <class Spoiling, class How>
   void run_spoilt(Party party, const How& how) {
-    TrainingStep(*scheme_, GetParam().update, spoilt<Spoiling>(party, how)).all();
+    TrainingStep(*scheme_, GetParam(), spoilt<Spoiling>(party, how)).all();
   }
   /// Whether each message is attacked in all ways, and not in one of them: where a run takes no time.
   [[nodiscard]] bool in_all_ways() const { return GetParam().scheme == "plain"; }
@@ -228,7 +236,7 @@ TEST_P(EmbedHostile, AFailedStepLeavesEveryPieceAsItWas) {
     if (sent[i].step == steps::kDerivativeShare) last = i;
   }
   TrainingStep run(
-      *scheme_, GetParam().update,
+      *scheme_, GetParam(),
       spoilt<ForgingTransport>(Party::kB, Forgery{last, [](net::Message&, Bytes& payload) { payload.pop_back(); }}));
   run.forward();
   const auto before = run.pieces();
@@ -241,7 +249,7 @@ TEST_P(EmbedHostile, AFailedStepLeavesEveryPieceAsItWas) {
 }
 
 TEST_P(EmbedHostile, AMessageOutOfOrderIsAProtocolError) {
-  TrainingStep run(*scheme_, GetParam().update, net::make_memory_channels());
+  TrainingStep run(*scheme_, GetParam(), net::make_memory_channels());
   run.forward();
   // B begins with the backward pass while A begins with another forward pass.
   EXPECT_THROW(run.pair().parties.run(
@@ -252,7 +260,8 @@ TEST_P(EmbedHostile, AMessageOutOfOrderIsAProtocolError) {
 
 INSTANTIATE_TEST_SUITE_P(Schemes, EmbedHostile,
                          ::testing::Values(Case{"plain"}, Case{"lattice"}, Case{"paillier"},
-                                           Case{"paillier", Update::kEncrypted}),
+                                           Case{"paillier", Update::kEncrypted},
+                                           Case{"plain", Update::kExchanged, Top::kShared}),
                          [](const auto& info) { return name_of(info.param); });
 
 // The holder, who has no key, cannot tell that a derivative was changed, but what it makes of it the owner refuses.
@@ -260,7 +269,7 @@ TEST(EmbedHostileUpdates, AChangedDerivativeIsAnErrorBeforeItIsAWrongEmbedding) 
   const auto scheme = testing::make_scheme("paillier");
   SeededRandom random(8);
   for (const Party owner : {Party::kA, Party::kB}) {
-    TrainingStep undisturbed(*scheme, Update::kEncrypted, net::make_memory_channels());
+    TrainingStep undisturbed(*scheme, {"paillier", Update::kEncrypted}, net::make_memory_channels());
     undisturbed.all();
     const std::vector<net::Message> sent = undisturbed.sent(owner);
     const auto found = std::ranges::find(sent, Step(steps::kDerivativeShare), &net::Message::step);
@@ -269,7 +278,7 @@ TEST(EmbedHostileUpdates, AChangedDerivativeIsAnErrorBeforeItIsAWrongEmbedding) 
       const Forgery flip{static_cast<std::uint64_t>(found - sent.begin()), [&](net::Message&, Bytes& payload) {
                            payload[random.below(payload.size())] ^= static_cast<std::byte>(1U << random.below(8));
                          }};
-      TrainingStep run(*scheme, Update::kEncrypted, spoilt<ForgingTransport>(owner, flip));
+      TrainingStep run(*scheme, {"paillier", Update::kEncrypted}, spoilt<ForgingTransport>(owner, flip));
       EXPECT_THROW(run.all(), ProtocolError);
     }
   }

@@ -108,17 +108,18 @@ TEST(EmbedMatMulParams, RefusesWhatCouldOverflow) {
   expect_refusals({
       {"sums of many large embeddings",
        [](Spec& s) {
-         s.largest_embedding = 0x1p20;
+         s.largest_embedding = 0x1p14;
          s.fields_a[1].field.most = 129;
        },
-       "embeddings of 88 bits could overflow; at most 87 bits are safe"},
+       "at scale 14 would not hide them in a run of 2000 passes"},
       {"outputs",
        [](Spec& s) {
-         s.largest_weight = 0x1p20;
-         s.embedding_scale = 32;
-         s.fields_a[1].field.most = 1;
+         s.weight_scale = 60;
+         s.embedding_scale = 50;
+         s.largest_embedding = 0x1p-28;
+         s.table_deviation = 0;
        },
-       "outputs of"},
+       "outputs in a ring of 130 bits at scale 110 could overflow"},
       {"outputs that cannot be opened",
        [](Spec& s) {
          s.output_scale = 50;
@@ -126,18 +127,23 @@ TEST(EmbedMatMulParams, RefusesWhatCouldOverflow) {
          s.largest_weight = 256;
        },
        "could overflow when they are opened"},
-      {"derivatives of embeddings", [](Spec& s) { s.out = std::size_t{1} << 20; }, "derivatives of embeddings of"},
-      {"wide derivatives", [](Spec& s) { s.derivative = {.scale = 50, .largest = 4000.0, .clip = false}; },
-       "bits could overflow"},
-      {"gradients of huge batches", [](Spec& s) { s.batch = std::size_t{1} << 30; }, "gradients of"},
-      {"gradients of short batches", [](Spec& s) { s.gradient_scale = 52; }, "gradients of short batches of"},
+      {"wide derivatives", [](Spec& s) { s.derivative = {.scale = 20, .largest = 0x1p40, .clip = false}; },
+       "could overflow: shares that are read as numbers need rings of"},
+      {"gradients in endless runs",
+       [](Spec& s) {
+         s.largest_embedding = 1;
+         s.embedding_scale = 12;
+         s.fields_a[1].field.most = 1;
+         s.run.passes = std::uint64_t{1} << 40;
+       },
+       "the length of the run"},
   });
 }
 
 // What is summed is as large as its parts together; a mean is no larger than its largest part.
 TEST(EmbedMatMulParams, TakesManyCategoriesWhereTheyAreAveraged) {
   EmbedMatMulSpec spec = good();
-  spec.largest_embedding = 0x1p18;
+  spec.largest_embedding = 0x1p12;
   spec.largest_weight = 1;
   spec.fields_a[1].field.most = 4096;
   EXPECT_THAT(testing::message_of<InvalidArgument>([&] { EmbedMatMulParams{spec}; }), HasSubstr("of a summed field"));
@@ -153,34 +159,105 @@ TEST(EmbedMatMulParams, RefusesWhatAnEncodingOfDerivativesDoes) {
 
 TEST(EmbedMatMulParams, ComputesBitsThatTheWorstCaseReaches) {
   const EmbedMatMulParams params(good());
-  // A share of 127 bits and a sign at scale 60, rounded to 20.
-  EXPECT_EQ(params.piece_bits(), 87);
   EXPECT_EQ(params.product_scale(), 52);
   // 12 inputs of 8 categories times 16 * 2^20, against weights of 64 * 2^32; and a bit for the rounding.
-  EXPECT_EQ(params.output_bits(), 4 + 27 + 38 + 1);
-  // 128 rows of derivatives of 256 * 2^32 against 2^27, brought from scale 52 to 28.
-  EXPECT_EQ(params.weight_gradient_bits(), 7 + 40 + 27 + 1 - 24);
-  // 128 rows, each with 3 outputs' derivatives of 256 times weights of 64, at scale 28.
-  EXPECT_EQ(params.table_gradient_bits(good().fields_a[0]), 7 + 2 + 8 + 6 + 28);
-  EXPECT_EQ(params.table_gradient_bits(good().fields_a[1]), 7 + 2 + 8 + 6 + 28 + 3);
-  EXPECT_EQ(params.table_gradient_bits(good().fields_b[0]), 7 + 2 + 8 + 6 + 28) << "a mean's parts add up to one";
-
-  EmbedMatMulSpec finer = good();
-  finer.embedding_scale = 24;
-  EXPECT_EQ(EmbedMatMulParams(finer).piece_bits(), 91);
+  // But no Z is taken to exceed 2^15.
+  EXPECT_LT(params.output_bits(), 4 + 27 + 38 + 1);
+  EXPECT_EQ(params.output_bits(), 52 + 15);
+  EXPECT_EQ(params.output_ring(), 52 + 15 + 5);
+  // Whatever there can be, gradients are expected to be at most 16 times 256.
+  const LiftedGradient& weight = params.weight_lift();
+  EXPECT_EQ(weight.scale, params.derivative_scale() + 20);
+  EXPECT_EQ(weight.bits, 12 + weight.scale);
+  EXPECT_EQ(params.derivative_lift().bits, 12 + params.derivative_lift().scale);
+  for (const EmbedField& field : {good().fields_a[0], good().fields_a[1], good().fields_b[0]}) {
+    const LiftedGradient table = params.table_lift(field);
+    EXPECT_EQ(table.scale, params.derivative_share_scale(field) + field.field.scale());
+    EXPECT_EQ(table.bits, 12 + table.scale);
+  }
+  // Unless there cannot be: 2 rows of 3 outputs' derivatives of 256 times weights of 1/64, of up to 8 categories in a
+  // sum.
+  EmbedMatMulSpec small = good();
+  small.batch = 2;
+  small.largest_weight = 1.0 / 64;
+  small.initial_deviation = 0.01;
+  const EmbedMatMulParams fewer(small);
+  EXPECT_EQ(fewer.derivative_lift().bits, 2 + 8 - 6 + fewer.derivative_lift().scale);
+  for (const EmbedField& field : {small.fields_a[0], small.fields_a[1], small.fields_b[0]}) {
+    const LiftedGradient table = fewer.table_lift(field);
+    EXPECT_EQ(table.bits, 1 + 2 + 8 - 6 + (field.field.name == "words" ? 3 : 0) + table.scale)
+        << "a mean's parts add up to one";
+  }
 }
 
-TEST(EmbedMatMulParams, GivesTablesTheScaleThatLookupsEndAt) {
-  const EmbedMatMulSpec spec = good();
-  EXPECT_EQ(EmbedMatMulParams::table_scale(spec.fields_a[0]), 60);
-  EXPECT_EQ(EmbedMatMulParams::table_scale(spec.fields_a[1]), 60);
-  EXPECT_EQ(EmbedMatMulParams::table_scale(spec.fields_b[0]), 40);
-  // The mean of one category is that category.
-  EXPECT_EQ(EmbedMatMulParams::table_scale({.field = {.categories = 5, .most = 1, .pooling = Pooling::kMean}}), 60);
+TEST(EmbedMatMulParams, LiftsFromRingsThatAreWideEnoughForTheRun) {
+  for (const std::uint64_t passes : {std::uint64_t{1}, std::uint64_t{2000}, std::uint64_t{1} << 18}) {
+    EmbedMatMulSpec spec = good();
+    spec.run.passes = passes;
+    const EmbedMatMulParams params(spec);
+    double failure = 0;
+    const auto add = [&](const he::ProductSpec& product) {
+      EXPECT_LE(product.ring_bits, 128);
+      EXPECT_GT(product.lifted_bits, 0);
+      failure += static_cast<double>(passes * product.rows * product.cols) * product.lift_failure();
+    };
+    add(params.weight_gradient(128));
+    add(params.embedding_derivative(128));
+    for (const Party party : {Party::kA, Party::kB}) {
+      for (const EmbedField& f : params.fields(party)) {
+        add(params.table_gradient(f, 128));
+        EXPECT_EQ(params.lookup(f, 128).lifted_bits, 0) << "shares of lookups are rounded modulo a power of 2";
+        EXPECT_GE(params.derivative_share_scale(f), 10);
+      }
+    }
+    EXPECT_LE(failure, 0x1p-40);
+    EXPECT_GE(params.derivative_scale(), 16);
+    EXPECT_GE(params.backward_weight_scale(), 16);
+  }
+}
+
+// Four uniform words of 60 bits: a variance of 2^120 / 3. Embeddings of up to 8 * 16 at scale 20.
+TEST(EmbedMatMulParams, CountsWhatPiecesGiveAway) {
+  EmbedMatMulSpec spec = good();
+  const EmbedMatMulParams params(spec);
+  EXPECT_NEAR(params.divergence_of_piece() / (1.56 * 0x1p54 / 0x1p120), 1, 1e-6);
+  EXPECT_NEAR(params.divergence_of_pieces() / (128.0 * 12 * 2000 * params.divergence_of_piece()), 1, 1e-9);
+  EXPECT_LE(params.divergence_of_pieces(), 0x1p-40);
+  spec.run.layers = 4;
+  EXPECT_NEAR(EmbedMatMulParams(spec).divergence_of_pieces() / (4 * params.divergence_of_pieces()), 1, 1e-9);
+}
+
+TEST(EmbedMatMulParams, RoundsEmbeddingsInLongRunsSoThatPiecesHideThem) {
+  EmbedMatMulSpec spec = good();
+  EXPECT_EQ(EmbedMatMulParams(spec).embedding_scale(), 20);
+  for (const std::uint64_t passes : {std::uint64_t{1} << 20, std::uint64_t{1} << 24}) {
+    spec.run.passes = passes;
+    const EmbedMatMulParams params(spec);
+    EXPECT_LT(params.embedding_scale(), 20);
+    EXPECT_LE(params.divergence_of_pieces(), 0x1p-40);
+    EXPECT_GT(params.divergence_of_pieces(), 0x1p-43) << "no more than it takes";
+    EXPECT_EQ(params.product_scale(), params.embedding_scale() + 32);
+  }
+}
+
+TEST(EmbedMatMulParams, LooksUpInTheRingThatPiecesNeed) {
+  EmbedMatMulSpec spec = good();
   const EmbedMatMulParams params(spec);
   for (const Party party : {Party::kA, Party::kB}) {
-    for (const EmbedField& f : params.fields(party)) EXPECT_EQ(params.lookup(f, 1).result_scale(), 60);
+    for (const EmbedField& f : params.fields(party)) {
+      EXPECT_EQ(params.table_scale(f), 32);
+      const he::ProductSpec lookup = params.lookup(f, 1);
+      EXPECT_EQ(lookup.ring_bits, 64 + lookup.result_scale() - 20);
+      EXPECT_EQ(lookup.noise_bits, lookup.result_scale() - 20 - 2) << "less than a unit of what is left";
+      EmbedField encrypted = f;
+      encrypted.update = Update::kEncrypted;
+      EXPECT_EQ(params.table_scale(encrypted) + f.field.scale(), 60);
+    }
   }
+  spec.embedding_scale = 30;
+  spec.largest_embedding = 0x1p-8;
+  spec.table_deviation = 0;
+  EXPECT_EQ(EmbedMatMulParams(spec).table_scale(spec.fields_a[0]), 38) << "finer than embeddings, always";
 }
 
 TEST(EmbedMatMulParams, PutsFieldsOfAInFrontOfThoseOfB) {
@@ -207,7 +284,7 @@ TEST(EmbedMatMulParams, MakesTheSpecsOfItsProducts) {
   EXPECT_EQ(mean.left_bound, std::uint64_t{1} << 20);
   EXPECT_EQ(mean.left_scale, 20);
 
-  const Limbs limbs = Limbs::of(87, 3);
+  const Limbs limbs = Limbs::of(62, 3);
   const he::ProductSpec embedding = params.embedding(limbs, 64);
   EXPECT_EQ(shape(embedding), "64 x 36 x 3");
   EXPECT_EQ(embedding.left_bound, limbs.bound());
@@ -215,16 +292,17 @@ TEST(EmbedMatMulParams, MakesTheSpecsOfItsProducts) {
 
   const he::ProductSpec gradient = params.weight_gradient(64);
   EXPECT_EQ(shape(gradient), "3 x 64 x 12");
-  EXPECT_EQ(gradient.left_bound, std::uint64_t{1} << 40);
-  EXPECT_EQ(gradient.result_scale(), 52);
+  EXPECT_EQ(gradient.left_bound, (std::uint64_t{1} << (8 + params.derivative_scale())) + 1);
+  EXPECT_EQ(gradient.right_bits, 63) << "pieces are numbers";
+  EXPECT_EQ(gradient.result_scale(), params.weight_lift().scale);
 
   const he::ProductSpec derivative = params.embedding_derivative(64);
   EXPECT_EQ(shape(derivative), "64 x 3 x 12");
-  EXPECT_EQ(derivative.result_scale(), 64);
+  EXPECT_EQ(derivative.result_scale(), params.derivative_lift().scale);
 
   const he::ProductSpec table = params.table_gradient(spec.fields_b[0], 64);
   EXPECT_EQ(shape(table), "50 x 64 x 4");
-  EXPECT_EQ(table.result_scale(), 48);
+  EXPECT_EQ(table.result_scale(), params.table_lift(spec.fields_b[0]).scale);
 }
 
 TEST(EmbedMatMulParams, RefusesBatchesBeyondTheLayers) {
@@ -236,7 +314,7 @@ TEST(EmbedMatMulParams, RefusesBatchesBeyondTheLayers) {
                   HasSubstr("a batch of " + std::to_string(rows) + " rows"));
     };
     refused([&] { return params.lookup(spec.fields_a[0], rows); });
-    refused([&] { return params.embedding(Limbs::of(87, 3), rows); });
+    refused([&] { return params.embedding(Limbs::of(62, 3), rows); });
     refused([&] { return params.weight_gradient(rows); });
     refused([&] { return params.embedding_derivative(rows); });
     refused([&] { return params.table_gradient(spec.fields_a[0], rows); });
@@ -259,9 +337,9 @@ TEST(EmbedMatMulParams, ChoosesTheCutThatMakesTheLeastTraffic) {
       return plan->operand_bytes() + plan->reply_bytes();
     };
     const Limbs chosen = params.choose_limbs(*scheme);
-    EXPECT_GE(chosen.count * static_cast<std::size_t>(chosen.bits), 89U) << name << ": room for 87 bits and a sign";
-    for (std::size_t count = 2; count <= 6; ++count) {
-      const Limbs other = Limbs::of(87, count);
+    EXPECT_GE(chosen.count * static_cast<std::size_t>(chosen.bits), 63U) << name << ": room for 62 bits and a sign";
+    for (std::size_t count = 1; count <= 6; ++count) {
+      const Limbs other = Limbs::of(62, count);
       try {
         EXPECT_LE(bytes(chosen), bytes(other)) << name << ", " << count;
       } catch (const InvalidArgument&) {
@@ -270,7 +348,7 @@ TEST(EmbedMatMulParams, ChoosesTheCutThatMakesTheLeastTraffic) {
     }
   }
   const auto plain = testing::make_scheme("plain");
-  EXPECT_EQ(params.choose_limbs(*plain).count, 2U) << "without encryption every limb is only more to send";
+  EXPECT_EQ(params.choose_limbs(*plain).count, 1U) << "without encryption every limb is only more to send";
 }
 
 /// Takes left operands of a few bits only.
@@ -280,12 +358,15 @@ class NarrowScheme final : public he::Scheme {
 
   [[nodiscard]] std::string_view name() const override { return "narrow"; }
   [[nodiscard]] std::string parameters() const override { return plain_.parameters(); }
-  [[nodiscard]] std::uint64_t public_key_bytes() const override { return plain_.public_key_bytes(); }
-  [[nodiscard]] std::unique_ptr<he::KeyOwner> generate_keys(Random& random) const override {
-    return plain_.generate_keys(random);
+  [[nodiscard]] std::uint64_t public_key_bytes(const std::string& set) const override {
+    return plain_.public_key_bytes(set);
   }
-  [[nodiscard]] std::unique_ptr<he::Multiplier> multiplier(ByteView public_key) const override {
-    return plain_.multiplier(public_key);
+  [[nodiscard]] std::unique_ptr<he::KeyOwner> generate_keys(const he::KeySetup& setup, Random& random) const override {
+    return plain_.generate_keys(setup, random);
+  }
+  [[nodiscard]] std::unique_ptr<he::Multiplier> multiplier(const he::KeySetup& setup,
+                                                           ByteView public_key) const override {
+    return plain_.multiplier(setup, public_key);
   }
 
  private:
@@ -300,8 +381,8 @@ class NarrowScheme final : public he::Scheme {
 
 TEST(EmbedMatMulParams, TakesShorterLimbsWhereASchemeHasNoRoomForLongerOnes) {
   const EmbedMatMulParams params(good());
-  EXPECT_EQ(params.choose_limbs(NarrowScheme(std::uint64_t{1} << 30)).count, 3U);
-  EXPECT_EQ(params.choose_limbs(NarrowScheme(std::uint64_t{1} << 20)).count, 5U);
+  EXPECT_EQ(params.choose_limbs(NarrowScheme(std::uint64_t{1} << 31)).count, 2U);
+  EXPECT_EQ(params.choose_limbs(NarrowScheme(std::uint64_t{1} << 15)).count, 4U);
 }
 
 TEST(EmbedMatMulParams, SaysSoWhereASchemeHasNoRoomForAnyLimbs) {
@@ -315,6 +396,7 @@ TEST(EmbedMatMulParams, SaysSoWhereASchemeHasNoRoomForAnyLimbs) {
 TEST(EmbedMatMulParams, TellsUpdatesUnderEncryptionWhatTheyNeed) {
   EmbedMatMulSpec spec = good();
   spec.sgd = {.learning_rate = 0.1, .steps = 77};
+  for (EmbedField* field : {&spec.fields_a[1], &spec.fields_b[0]}) field->update = Update::kEncrypted;
   const EmbedMatMulParams params(spec);
   const EncryptedUpdateSpec sum = params.encrypted_update(spec.fields_a[1]);
   EXPECT_EQ(sum.name, "first");
@@ -327,8 +409,9 @@ TEST(EmbedMatMulParams, TellsUpdatesUnderEncryptionWhatTheyNeed) {
   EXPECT_EQ(sum.product_scale, 60);
   EXPECT_EQ(sum.largest_derivative, 3 * 256.0 * 64.0);
   EXPECT_EQ(sum.share_scale, 28);
-  // From scale 64 to 28, then times at most 128 for a short batch.
-  EXPECT_EQ(sum.share_bits, 127 - 36 + 8);
+  // From the ring that they are lifted from, then times at most 128 for a short batch.
+  const LiftedGradient& lift = params.derivative_lift();
+  EXPECT_EQ(sum.share_bits, lift.ring_bits - 1 - (lift.scale - 28) + 8);
   EXPECT_EQ(sum.sgd.steps, 77U);
   EXPECT_EQ(sum.product_step, steps::kLookupProduct);
   EXPECT_EQ(sum.derivative_step, steps::kDerivativeShare);

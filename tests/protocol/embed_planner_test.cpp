@@ -274,7 +274,7 @@ TEST_F(EmbedPlanner, TablesThatTakeTooMuchMemoryTogetherGiveWayWhereTheLeastTime
   EXPECT_EQ(way(both.spec.fields_a[2]), "lattice exchanged");
   EXPECT_LE(std::max(both.cost.memory_a, both.cost.memory_b), 2'000'000'000U);
   EXPECT_THAT(refusal(spec, {.most_memory = 2 * exchanged}),
-              HasSubstr("of memory at A, and at most 1.2 GiB are allowed, all tables together"));
+              HasSubstr("of memory at A, and at most 0.8 GiB are allowed, all tables together"));
 }
 
 TEST_F(EmbedPlanner, PutsFieldsWithTheSameChoiceIntoTheSameRows) {
@@ -356,10 +356,10 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
 
   /// By part: the weights, A's fields, B's fields.
   static std::map<std::size_t, std::uint64_t> sent(EmbedPair& pair, Party from) {
-    const std::set<net::Step> counted{steps::kTableOperand,     steps::kLookupProduct,       steps::kWeightOperand,
-                                      steps::kEmbeddingProduct, steps::kEmbeddingOperand,    steps::kWeightGradient,
-                                      steps::kBackwardOperand,  steps::kEmbeddingDerivative, steps::kDerivativeShare,
-                                      steps::kTableGradient};
+    const std::set<net::Step> counted{steps::kPieceCorrection, steps::kTableOperand,     steps::kLookupProduct,
+                                      steps::kWeightOperand,   steps::kEmbeddingProduct, steps::kEmbeddingOperand,
+                                      steps::kWeightGradient,  steps::kBackwardOperand,  steps::kEmbeddingDerivative,
+                                      steps::kDerivativeShare, steps::kTableGradient};
     std::map<std::size_t, std::uint64_t> bytes;
     for (const auto& m : pair.parties.recording(from).messages()) {
       if (m.direction != net::Direction::kSent || !counted.contains(m.message.step)) continue;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstring>
 #include <map>
 #include <optional>
 #include <string>
@@ -100,8 +101,19 @@ class EmbedSteps {
     return open(table(Party::kA, t).weight()->piece, table(Party::kB, t).weight()->piece);
   }
   [[nodiscard]] ShareMatrix embeddings() const { return open(at_a_.pass.embeddings, at_b_.pass.embeddings); }
-  /// Before it is rescaled.
-  [[nodiscard]] ShareMatrix embedding_derivative() { return multiply(*derivative_.share, transpose(weight())); }
+  /// As B multiplies with it.
+  [[nodiscard]] IntMatrix dz() {
+    return rounded_derivative(*derivative_.share, params().derivative_scale(), low64(params().derivative_bound()));
+  }
+  /// A party's share of the weights, transposed, as the backward product has it.
+  [[nodiscard]] ShareMatrix backward_weights(Party party) {
+    return narrowed(rescale(transpose(pair_.at(party).weight()->piece), params().backward_weight_scale()),
+                    params().derivative_lift().ring_bits);
+  }
+  /// As it comes out of its product.
+  [[nodiscard]] ShareMatrix embedding_derivative() {
+    return multiply(dz(), backward_weights(Party::kA) + backward_weights(Party::kB));
+  }
 
   /// The last message of a step that `party` received.
   [[nodiscard]] Bytes last_received(Party party, net::Step step, std::uint32_t layer) const {
@@ -117,8 +129,9 @@ class EmbedSteps {
                                       const he::ProductSpec& product) {
     const Bytes payload = last_received(party, step, layer);
     BufferSource in(payload);
+    Random random;
     ThreadPool pool;
-    return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, pool);
+    return pair_.parties.session(party).key_owner().open(*scheme_.plan(product), in, random, pool);
   }
 
   /// A value that a party opens hides the product inside it, and what that is a part of.
@@ -133,6 +146,13 @@ class EmbedSteps {
     [[nodiscard]] bool hides_its_secrets() const { return product.hides_the_secret() && whole.hides_the_secret(); }
   };
 
+  /// Of a table's last lookup.
+  [[nodiscard]] std::vector<std::uint64_t> correction(std::size_t t) {
+    const Bytes payload = last_received(peer_of(owner_of(t)), steps::kPieceCorrection, layer_of_table(t));
+    std::vector<std::uint64_t> words(payload.size() / sizeof(std::uint64_t));
+    std::memcpy(words.data(), payload.data(), payload.size());
+    return words;
+  }
   /// X T, a part of X Q, as the party without the field opens it.
   [[nodiscard]] Opened lookup(std::size_t t) {
     const Party opener = peer_of(owner_of(t));
@@ -154,8 +174,7 @@ class EmbedSteps {
   /// dZ^T L_A, a part of dW^T, as A opens it.
   [[nodiscard]] Opened weight_gradient() {
     return {opened_by(Party::kA, steps::kWeightGradient, pair_.at(Party::kA).layer(), params().weight_gradient(kBatch)),
-            multiply_transposed(*derivative_.share, at_a_.pass.embeddings),
-            multiply_transposed(*derivative_.share, embeddings())};
+            multiply_transposed(dz(), at_a_.pass.embeddings), multiply_transposed(dz(), embeddings())};
   }
   [[nodiscard]] ShareMatrix derivative_as_a_opens_it() {
     return opened_by(Party::kA, steps::kEmbeddingDerivative, pair_.at(Party::kA).layer(),
@@ -163,23 +182,23 @@ class EmbedSteps {
   }
   /// dZ R_A^T, a part of dE, as A opens it.
   [[nodiscard]] Opened derivative() {
-    return {derivative_as_a_opens_it(), multiply(*derivative_.share, transpose(pair_.at(Party::kA).weight()->piece)),
-            embedding_derivative()};
+    return {derivative_as_a_opens_it(), multiply(dz(), backward_weights(Party::kA)), embedding_derivative()};
   }
-  /// A party's share of dE at the gradients' scale.
+  /// A party's share of dE, as it comes out of its product.
   [[nodiscard]] ShareMatrix derivative_share(Party party) {
     const ShareMatrix of_a = derivative_as_a_opens_it();
-    return rescale(party == Party::kA ? of_a : embedding_derivative() - of_a, spec_.gradient_scale);
+    return party == Party::kA ? of_a : embedding_derivative() - of_a;
   }
   /// X^T times the opener's share of dE, a part of dQ, as the party without the field opens it.
   [[nodiscard]] Opened table_gradient(std::size_t t) {
     const Party opener = peer_of(owner_of(t));
     const auto part = [&](const ShareMatrix& of) {
-      return multiply_transposed(categories_of(t), select_columns(of, t * kDimension, kDimension));
+      const ShareMatrix numbers = rescale(lifted(of), params().derivative_share_scale(table(opener, t).field()));
+      return multiply_transposed(categories_of(t), select_columns(numbers, t * kDimension, kDimension));
     };
     return {opened_by(opener, steps::kTableGradient, layer_of_table(t),
                       params().table_gradient(table(opener, t).field(), kBatch)),
-            part(derivative_share(opener)), part(rescale(embedding_derivative(), spec_.gradient_scale))};
+            part(derivative_share(opener)), part(embedding_derivative())};
   }
   /// All of the above, by name.
   [[nodiscard]] std::map<std::string, Opened> all_opened() {
@@ -195,21 +214,33 @@ class EmbedSteps {
     return all;
   }
   /// What is seen of the rows that have one and the same category, or none, in as many steps as it takes.
-  [[nodiscard]] std::vector<UInt128> second_halves(std::size_t t) {
+  [[nodiscard]] bool second_halves_look_uniform(std::size_t t) {
     std::vector<UInt128> halves;
+    int ring_bits = 0;
     while (halves.size() < 1280) {
       run_step();
-      const std::vector<UInt128> seen = lookup(t).product.seen;
-      halves.insert(halves.end(), seen.begin() + static_cast<std::ptrdiff_t>(seen.size() / 2), seen.end());
+      const RingView view = lookup(t).product;
+      ring_bits = view.ring_bits;
+      halves.insert(halves.end(), view.seen.begin() + static_cast<std::ptrdiff_t>(view.seen.size() / 2),
+                    view.seen.end());
     }
-    return halves;
+    return testing::looks_uniform<UInt128>(halves, ring_bits);
   }
-  [[nodiscard]] std::vector<std::vector<UInt128>> masks_of_two_equal_steps() {
-    std::vector<std::vector<UInt128>> masks;
+  struct Masks {
+    std::vector<UInt128> values;
+    int ring_bits = 0;
+  };
+  [[nodiscard]] std::vector<Masks> masks_of_two_equal_steps() {
+    std::vector<Masks> masks;
+    const auto add = [&] {
+      for (const auto& [name, opened] : all_opened()) {
+        masks.push_back({opened.product.rest(), opened.product.ring_bits});
+      }
+    };
     run_step();
-    for (const auto& [name, opened] : all_opened()) masks.push_back(opened.product.rest());
+    add();
     run_passes();
-    for (const auto& [name, opened] : all_opened()) masks.push_back(opened.product.rest());
+    add();
     return masks;
   }
 

@@ -438,7 +438,7 @@ TEST(EncryptedUpdateBounds, MasksAreMadeForEveryForwardPassOfTheRun) {
       // Largest of all that is hidden: the sum of a row's products with weights as large as they may be.
       const double most = std::log2(static_cast<double>(kInA) * 2.0 * 0x1p16) + params.weights(false).bits;
       EXPECT_GE(layout.mask_bits - most, 40 + std::log2(opened)) << passes;
-      EXPECT_LE(declared * params.exposure_of_reply(), 0x1p-40) << passes;
+      EXPECT_LE(declared * params.exposure_of_reply().distance, 0x1p-40) << passes;
     }
   }
 }

@@ -66,7 +66,7 @@ class MatMulState : public ::testing::TestWithParam<std::string> {
 
   static void expect_near(const std::vector<double>& x, const std::vector<double>& y) {
     ASSERT_EQ(x.size(), y.size());
-    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 1e-6);
+    for (std::size_t i = 0; i < x.size(); ++i) EXPECT_NEAR(x[i], y[i], 0x1p-16);
   }
 };
 
@@ -194,7 +194,7 @@ TEST_F(StateOfTwo, CutShortOrWithADamagedHeaderIsRefusedAndChangesNothing) {
   Halves halves(scheme_, spec_);
   halves.change(1);
   const Bytes state = state_of(halves.pair.a);
-  const std::size_t pieces = 2 * 8 + 16 * (4 + 3) * 2;
+  const std::size_t pieces = 2 * (8 + 4) + 16 * (4 + 3) * 2;
   const std::size_t header = state.size() - pieces - 16;
   Halves fresh(scheme_, spec_);
   const Bytes before = state_of(fresh.pair.a);
@@ -212,6 +212,29 @@ TEST_F(StateOfTwo, CutShortOrWithADamagedHeaderIsRefusedAndChangesNothing) {
   Bytes no_version = state;
   std::fill_n(no_version.begin() + static_cast<std::ptrdiff_t>(header + 16), 8, std::byte{0});
   EXPECT_THROW(load_state(fresh.pair.a, no_version), DataError);
+  Bytes other_ring = state;
+  other_ring[header + 16 + 8] ^= std::byte{1};
+  EXPECT_THAT(testing::message_of<DataError>([&] { load_state(fresh.pair.a, other_ring); }),
+              HasSubstr("shares modulo 2^129, and they are modulo 2^128 here"));
+}
+
+TEST(SavedShare, KeepsItsRingAndHasNothingBeyond) {
+  Random random;
+  const ShareMatrix share = random_share(3, 2, 32, random, 52);
+  const auto bytes_of = [](const ShareMatrix& s) {
+    return write_to_bytes([&](ByteSink& out) { write_share(out, s); });
+  };
+  const auto read = [](const Bytes& bytes, const ShareMatrix& like) {
+    BufferSource in(bytes);
+    return read_share(in, like);
+  };
+  const Bytes bytes = bytes_of(share);
+  EXPECT_EQ(read(bytes, ShareMatrix(3, 2, 32, 52)), share);
+  EXPECT_THROW((void)read(bytes, ShareMatrix(3, 2, 32)), DataError);
+  Bytes beyond = bytes;
+  beyond[4 + 6] |= std::byte{0x10};  // the bit of 2^52
+  EXPECT_THAT(testing::message_of<DataError>([&] { (void)read(beyond, ShareMatrix(3, 2, 32, 52)); }),
+              HasSubstr("not of its ring"));
 }
 
 /// Updates under encryption, with B's key in hand.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 #include "testing/matrices.h"
 #include "testing/steps.h"
 #include "testing/uniformity.h"
@@ -45,6 +46,99 @@ TEST_F(MaskKeys, GiveTheSameMasksForTheSameProductOnly) {
   masks.insert(first_mask(MaskKey::draw(random_, "model 1"), lookup(), x));
   EXPECT_EQ(masks.size(), products.size() + 2);
   EXPECT_EQ(first_mask(key_.for_model("model 2").for_model("model 1"), lookup(), x), first_mask(key_, lookup(), x));
+}
+
+/// A step of each kind, with all that it must have.
+std::vector<RepeatedStep> steps_of_each_kind() {
+  const auto digest = [](int i) { return Bytes(32, static_cast<std::byte>(i)); };
+  using Step = RepeatedStep;
+  return {{Step::Kind::kEncrypt, Party::kA, steps::kForwardOperand, 3, Bytes(9), digest(1), digest(2), {}},
+          {Step::Kind::kMultiply, Party::kA, steps::kForwardProduct, 3, Bytes(9), digest(1), digest(2), digest(3)},
+          {Step::Kind::kOpen, Party::kA, steps::kForwardProduct, 3, Bytes(9), digest(1), {}, digest(3)}};
+}
+
+TEST_F(MaskKeys, GiveOtherRandomnessToAStepOfWhichAnythingIsAnother) {
+  std::set<UInt128> draws;
+  std::size_t made = 0;
+  const auto draw = [&](const MaskKey& key, const RepeatedStep& step) {
+    Random first = key.randomness(step);
+    Random again = key.randomness(step);
+    const UInt128 drawn = first.next_u128();
+    EXPECT_EQ(again.next_u128(), drawn);
+    draws.insert(drawn);
+    ++made;
+  };
+  for (const RepeatedStep& step : steps_of_each_kind()) {
+    draw(key_, step);
+    draw(key_.for_model("model 2"), step);
+    draw(MaskKey::draw(random_, "model 1"), step);
+    RepeatedStep other = step;
+    other.party = Party::kB;
+    draw(key_, other);
+    other = step;
+    other.step = steps::kLookupProduct;
+    draw(key_, other);
+    other = step;
+    other.layer = 4;
+    draw(key_, other);
+    for (Bytes RepeatedStep::*field :
+         {&RepeatedStep::product, &RepeatedStep::public_key, &RepeatedStep::matrix, &RepeatedStep::received}) {
+      other = step;
+      if ((other.*field).empty()) continue;
+      (other.*field).back() ^= std::byte{1};
+      draw(key_, other);
+    }
+    other = step;
+    other.product.push_back(std::byte{0});
+    draw(key_, other);
+  }
+  // A step is not taken for one of another kind, or for masks, where all else is the same.
+  RepeatedStep first = steps_of_each_kind()[1];
+  draw(key_, first);
+  --made;
+  EXPECT_EQ(draws.size(), made);
+  EXPECT_FALSE(draws.contains(first_mask(key_, {Party::kA, steps::kForwardProduct, 3, Bytes(9)}, IntMatrix())));
+}
+
+TEST_F(MaskKeys, GiveNoRandomnessToAStepOfWhichAnythingIsMissing) {
+  for (const RepeatedStep& step : steps_of_each_kind()) {
+    for (Bytes RepeatedStep::*field : {&RepeatedStep::public_key, &RepeatedStep::matrix, &RepeatedStep::received}) {
+      RepeatedStep wrong = step;
+      wrong.*field = (wrong.*field).empty() ? Bytes(32) : Bytes();
+      EXPECT_THROW((void)key_.randomness(wrong), InvalidArgument);
+    }
+  }
+}
+
+// One secret under two coins would be two samples with the same errors: their difference tells the secret.
+TEST_F(MaskKeys, GiveOtherKeysForAnotherModelOwnerSchemeSetOrCoin) {
+  const RepeatedKeys keys{Party::kA, "lattice", "degree 4096", {.set = "small"}};
+  std::vector<RepeatedKeys> all(6, keys);
+  all[1].owner = Party::kB;
+  all[2].scheme = "other";
+  all[3].parameters = "degree 8192";
+  all[4].setup.set = "large";
+  all[5].setup.coin[31] = std::byte{1};
+  std::set<UInt128> draws;
+  const auto draw = [&](const MaskKey& key, const RepeatedKeys& made) {
+    Random random = key.randomness(made);
+    draws.insert(random.next_u128());
+  };
+  for (const RepeatedKeys& made : all) draw(key_, made);
+  draw(key_.for_model("model 2"), keys);
+  draw(MaskKey::draw(random_, "model 1"), keys);
+  EXPECT_EQ(draws.size(), all.size() + 2);
+  draw(key_, keys);
+  EXPECT_EQ(draws.size(), all.size() + 2) << "the same again";
+}
+
+TEST_F(MaskKeys, HaveAPartOfACoinForEachModel) {
+  const Bytes part = key_.coin_part();
+  EXPECT_EQ(part.size(), 32U);
+  EXPECT_EQ(key_.coin_part(), part);
+  EXPECT_NE(key_.for_model("model 2").coin_part(), part);
+  EXPECT_NE(MaskKey::draw(random_, "model 1").coin_part(), part);
+  EXPECT_NE(to_hex(part), key_.fingerprint());
 }
 
 // Fields have lengths: what ends one cannot begin the next.

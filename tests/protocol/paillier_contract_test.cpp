@@ -27,6 +27,8 @@ using net::Step;
 
 constexpr std::size_t kOut = 20;
 constexpr std::size_t kBatch = 64;
+/// Of Z: values up to 2^15 at scale 48, and five bits more.
+constexpr int kRing = 68;
 
 /// largest * 2^scale.
 std::int64_t largest_encoded(const FixedPointSpec& spec) {
@@ -60,7 +62,9 @@ class PaillierContract : public ::testing::Test {
         Weight& weight = pair_.at(party).weight(features_of);
         ++weight.version;
         if (party == features_of) continue;
-        weight.piece = testing::constant_share(weight.piece.rows(), kOut, weight.piece.scale(), UInt128{1} << 127);
+        // As long as it can be in the ring of Z.
+        weight.piece =
+            testing::constant_share(weight.piece.rows(), kOut, weight.piece.scale(), UInt128{1} << (kRing - 1));
       }
     }
   }
@@ -88,30 +92,33 @@ class PaillierContract : public ::testing::Test {
     const Party opener = peer_of(features_of);
     const FixedPointSpec& encoding = features_of == Party::kA ? spec_.features_a : spec_.features_b;
     const std::size_t in = features_of == Party::kA ? spec_.in_a : spec_.in_b;
-    MaskedView view{0, BigInt(static_cast<std::int64_t>(in) * largest_encoded(encoding)) * BigInt::power_of_two(127),
+    MaskedView view{0,
+                    BigInt(static_cast<std::int64_t>(in) * largest_encoded(encoding)) * BigInt::power_of_two(kRing - 1),
                     BigInt::power_of_two(64)};
     (void)pair_.forward(x_a_, x_b_);
     add_opened(view, opener, steps::kForwardProduct, pair_.at(opener).params().forward(features_of, kBatch),
                plain_product(features_of == Party::kA ? x_a_ : x_b_,
-                             as_integers(pair_.at(opener).weight(features_of).piece), kOut));
+                             as_integers(lifted(narrowed(pair_.at(opener).weight(features_of).piece, kRing))), kOut));
     return view;
   }
 
   /// X_A^T dZ as B opens it, of as many passes as it takes.
   [[nodiscard]] MaskedView gradient_view() {
+    const int scale = pair_.b.params().derivative_scale();
     MaskedView view{0,
                     BigInt(static_cast<std::int64_t>(kBatch) * largest_encoded(spec_.features_a)) *
-                        BigInt(largest_encoded(spec_.derivative)),
+                        BigInt(static_cast<std::int64_t>(std::ldexp(spec_.derivative.largest, scale))),
                     BigInt::power_of_two(64)};
     std::vector<double> dz;
     for (std::size_t r = 0; r < kBatch; ++r) {
       dz.insert(dz.end(), kOut, r % 2 == 0 ? spec_.derivative.largest : -spec_.derivative.largest);
     }
     const Derivative derivative = encode_derivative(FixedPoint(spec_.derivative), kBatch, kOut, dz);
-    const Integers secret = plain_product(x_a_.transpose(), as_integers(to_ring(*derivative.share)), kOut);
+    const Integers secret =
+        plain_product(x_a_.transpose(), as_integers(rescale(to_ring(*derivative.share), scale)), kOut);
     while (view.seen.size() < 1280 && !HasFatalFailure()) {
       (void)pair_.backward(x_a_, x_b_, derivative);
-      add_opened(view, Party::kB, steps::kGradientProduct, pair_.b.params().backward(Party::kA, kBatch), secret);
+      add_opened(view, Party::kB, steps::kGradientProduct, pair_.b.params().backward(kBatch), secret);
     }
     return view;
   }

@@ -85,7 +85,8 @@ struct HostilePeer {
       ids[i] = std::to_string(i) + "th of a hostile peer";
       rows[i] = i;
     }
-    const BlindingKey key(session.random());
+    Random random = session.random();
+    const BlindingKey key(random);
     Points points = key.multiply(hash_to_points(ids, rows, session.pool()), session.pool());
     if (spoil.contains(step)) spoil.at(step)(points);
     const ByteView view = std::as_bytes(std::span(points));

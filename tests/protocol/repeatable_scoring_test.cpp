@@ -1,10 +1,13 @@
 // Scoring the same batch again: the same shares and the same Z, bit for bit, in any session and with any number of
-// threads, under ciphertexts that are as fresh as ever; and no training meanwhile.
+// threads, under ciphertexts that are as fresh as ever or, where a scheme's messages may repeat, are the same again;
+// and no training meanwhile.
 
 #include "blindfl/protocol/session/repeatable_scoring.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <set>
 #include <string>
@@ -17,6 +20,7 @@
 #include "protocol/matmul_fixture.h"
 #include "protocol/repeatable_fixture.h"
 #include "testing/product.h"
+#include "testing/shares.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 #include "testing/uniformity.h"
@@ -224,8 +228,11 @@ class RepeatableProduct : public Repeatable {
           const RepeatableScoring repeatable(s, keys_.a);
           return testing::product_multiplier(s, *plan_, kSteps, x);
         },
-        [&](Session& s) { return testing::product_owner(s, *plan_, kSteps, m_); });
-    EXPECT_EQ(kept + opened, multiply(x, m_));
+        [&](Session& s) {
+          const RepeatableScoring repeatable(s, keys_.b);
+          return testing::product_owner(s, *plan_, kSteps, m_);
+        });
+    EXPECT_TRUE(testing::within(plan_->largest_error(), kept + opened, multiply(x, m_)));
     return {std::move(kept), std::move(opened)};
   }
   /// What A sent.
@@ -238,7 +245,8 @@ class RepeatableProduct : public Repeatable {
   }
 
   Random fresh_;
-  std::shared_ptr<const he::Plan> plan_ = scheme_->plan({kRows, kInner, kCols, 1 << 16, 0, 32, 128});
+  std::shared_ptr<const he::Plan> plan_ = scheme_->plan(
+      {.rows = kRows, .inner = kInner, .cols = kCols, .left_bound = 1 << 16, .right_scale = 32, .noise_bits = 40});
   ShareMatrix m_ = random_share(kInner, kCols, 32, fresh_);
   IntMatrix x_ = testing::random_matrix(Kind::kDense, kRows, kInner, 0, 1 << 16, random_);
   testing::TwoParties parties_{*scheme_};
@@ -266,6 +274,7 @@ TEST_P(RepeatableProduct, EqualRowsOfABatchHaveDifferentMasks) {
 // What is encrypted again is encrypted afresh: within a session, where operand and mask are the same, and in another.
 TEST_P(RepeatableProduct, CiphertextsAreFresh) {
   if (scheme_->name() == "plain") GTEST_SKIP() << "encrypts nothing";
+  if (scheme_->repeats_messages()) GTEST_SKIP() << "whole messages repeat";
   testing::TwoParties other(*scheme_);
   const Product first = multiply_in(parties_, x_);
   EXPECT_EQ(multiply_in(parties_, x_).opened, first.opened);
@@ -283,6 +292,244 @@ TEST_P(RepeatableProduct, CiphertextsAreFresh) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Schemes, RepeatableProduct, ::testing::ValuesIn(testing::scheme_names()));
+
+/// Schemes whose messages may repeat. The noisy one ends messages with 16 bytes that it drew, after all else.
+class RepeatableMessages : public RepeatableMatMul {
+ protected:
+  /// All that `party` sent since it sent this many messages.
+  static std::vector<testing::RecordedMessage> sent_by(MatMulScorer& scorer, Party party, std::size_t since = 0) {
+    std::vector<testing::RecordedMessage> sent;
+    for (const testing::RecordedMessage& m : scorer.parties.recording(party).messages()) {
+      if (m.direction == net::Direction::kSent) sent.push_back(m);
+    }
+    sent.erase(sent.begin(), sent.begin() + static_cast<std::ptrdiff_t>(since));
+    return sent;
+  }
+  struct Sent {
+    std::vector<net::Step> steps;
+    std::vector<Bytes> payloads;
+  };
+  static Sent parts_of(const std::vector<testing::RecordedMessage>& messages) {
+    Sent parts;
+    for (const testing::RecordedMessage& m : messages) {
+      parts.steps.push_back(m.message.step);
+      parts.payloads.push_back(m.payload);
+    }
+    return parts;
+  }
+  /// Everything that both parties send in a scoring.
+  std::pair<Sent, Sent> messages_of(MatMulScorer& scorer, const Keys& keys, Scores* scores = nullptr) {
+    const std::size_t of_a = sent_by(scorer, Party::kA).size();
+    const std::size_t of_b = sent_by(scorer, Party::kB).size();
+    const Scores scored = score(scorer, &keys);
+    if (scores != nullptr) *scores = scored;
+    return {parts_of(sent_by(scorer, Party::kA, of_a)), parts_of(sent_by(scorer, Party::kB, of_b))};
+  }
+  static const Bytes& first_of(const Sent& sent, net::Step step) {
+    const auto found = std::ranges::find(sent.steps, step);
+    EXPECT_NE(found, sent.steps.end());
+    return sent.payloads.at(static_cast<std::size_t>(found - sent.steps.begin()));
+  }
+};
+
+TEST_P(RepeatableMessages, AreTheSameInAnotherSessionByteForByte) {
+  MatMulScorer first(schemes_, spec_, 1);
+  train(first);
+  Scores scores;
+  const auto [from_a, from_b] = messages_of(first, keys_, &scores);
+  EXPECT_EQ(from_a.steps.front(), net::Step(steps::kScoringCoin));
+  for (const std::size_t threads : {1, 3}) {
+    MatMulScorer second(schemes_, spec_, threads);
+    copy_pieces(first, second);
+    // Whatever the second session did before, and made ahead.
+    (void)score(second, nullptr);
+    for (const Party party : {Party::kA, Party::kB}) {
+      while (second.parties.session(party).prepare()) {
+      }
+    }
+    Scores again;
+    const auto [from_a_again, from_b_again] = messages_of(second, keys_, &again);
+    EXPECT_EQ(from_a_again.payloads, from_a.payloads);
+    EXPECT_EQ(from_b_again.payloads, from_b.payloads);
+    EXPECT_EQ(again, scores);
+  }
+  EXPECT_EQ(score(first, &keys_), scores);
+}
+
+TEST_P(RepeatableMessages, AreOthersWhereAnythingElseIs) {
+  MatMulScorer scorer(schemes_, spec_);
+  const std::pair<Sent, Sent> from_both = messages_of(scorer, keys_);
+  const auto expect_unrelated = [&](const std::pair<Sent, Sent>& other, const std::string& what) {
+    for (const auto& [mine, theirs] :
+         {std::pair(&from_both.first, &other.first), std::pair(&from_both.second, &other.second)}) {
+      const Bytes& x = first_of(*mine, steps::kForwardProduct);
+      const Bytes& y = first_of(*theirs, steps::kForwardProduct);
+      ASSERT_EQ(x.size(), y.size());
+      EXPECT_FALSE(std::equal(x.end() - 16, x.end(), y.end() - 16)) << what;
+    }
+  };
+  expect_unrelated(messages_of(scorer, {keys_.a.for_model("other"), keys_.b.for_model("other")}), "model");
+  expect_unrelated(messages_of(scorer, draw_keys()), "keys");
+  // B's key alone is another: A's keys, and with them all that is under them, are others, too.
+  const auto half = messages_of(scorer, {keys_.a, draw_keys().b});
+  expect_unrelated(half, "the peer's key");
+  EXPECT_EQ(first_of(half.first, steps::kScoringCoin), first_of(from_both.first, steps::kScoringCoin));
+  const Bytes& key = first_of(from_both.first, steps::kPublicKey);
+  const Bytes& other_key = first_of(half.first, steps::kPublicKey);
+  EXPECT_FALSE(std::equal(key.begin() + 8, key.begin() + 24, other_key.begin() + 8)) << "what is secret, as well";
+  // Another batch, at A alone: A's replies are others, and B's, for the same features, are the same.
+  std::vector<std::uint32_t> reversed(24);
+  for (std::uint32_t r = 0; r < 24; ++r) reversed[r] = 23 - r;
+  x_a_ = x_a_.select_rows(reversed);
+  const auto batch = messages_of(scorer, keys_);
+  EXPECT_NE(first_of(batch.first, steps::kForwardProduct), first_of(from_both.first, steps::kForwardProduct));
+  EXPECT_EQ(first_of(batch.second, steps::kForwardProduct), first_of(from_both.second, steps::kForwardProduct));
+}
+
+TEST_P(RepeatableMessages, AreUnderKeysOfTheirOwn) {
+  MatMulScorer scorer(schemes_, spec_);
+  (void)score(scorer, nullptr);
+  const auto key_of = [&](bool repeat) {
+    return scorer.parties
+        .run([&](Session& s) {
+          std::optional<RepeatableScoring> repeatable;
+          if (repeat) repeatable.emplace(s, s.party() == Party::kA ? keys_.a : keys_.b);
+          const SchemeKeys& keys = s.keys("", scheme_->key_sets().back());
+          EXPECT_EQ(keys.repeat(), repeat);
+          return keys.owner->public_key();
+        })
+        .first;
+  };
+  const Bytes trained_with = key_of(false);
+  const Bytes scored_with = key_of(true);
+  EXPECT_NE(trained_with, scored_with);
+  EXPECT_EQ(key_of(false), trained_with) << "which are there again afterwards";
+  EXPECT_EQ(key_of(true), scored_with);
+}
+
+TEST_P(RepeatableMessages, TakeTheKeysOfTheirScoringOnly) {
+  MatMulScorer scorer(schemes_, spec_);
+  Random random;
+  const auto plan =
+      scheme_->plan({.rows = 24, .inner = 3, .cols = 2, .left_bound = 100, .right_scale = 32, .noise_bits = 40});
+  const ShareMatrix m = random_share(3, 2, 32, random);
+  constexpr ProductSteps kSteps{steps::kForwardOperand, steps::kForwardProduct, 0};
+  scorer.parties.run([&](Session& s) {
+    const MaskKey& key = s.party() == Party::kA ? keys_.a : keys_.b;
+    const SchemeKeys& fresh = testing::keys_for(s, *plan);
+    const SchemeKeys* scoring = nullptr;
+    {
+      const RepeatableScoring repeatable(s, key);
+      scoring = &testing::keys_for(s, *plan);
+      EXPECT_THROW(send_operand(s, fresh, *plan, kSteps, m), InvalidArgument) << "the session's";
+    }
+    EXPECT_THROW(send_operand(s, *scoring, *plan, kSteps, m), InvalidArgument) << "after its end";
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Schemes, RepeatableMessages, ::testing::Values("noisy"));
+
+/// The product alone, A multiplying, noise in both parties' shares: which of its randomness depends on what.
+class RepeatableNoise : public ::testing::Test {
+ protected:
+  struct Setting {
+    he::ProductSpec spec{12, 3, 2, 1 << 16, 0, 32, 128, 0, 128, 24};
+    ProductSteps steps{steps::kForwardOperand, steps::kForwardProduct, 0};
+    std::int64_t x = 1;  ///< the first value of X
+    UInt128 m = 1;       ///< the first value of M
+  };
+  /// What was drawn for the operand, and for the reply, and the noise in the owner's share.
+  struct Drawn {
+    Bytes operand;
+    Bytes reply;
+    std::vector<UInt128> noise;
+  };
+  Drawn draw(const Setting& setting) {
+    const auto plan = scheme_.plan(setting.spec);
+    const he::ProductSpec& spec = plan->spec();
+    std::vector<std::int64_t> left(spec.rows * spec.inner, 5);
+    left[0] = setting.x;
+    const IntMatrix x = IntMatrix::dense(spec.rows, spec.inner, left, spec.left_scale, spec.left_bound);
+    ShareMatrix m(spec.inner, spec.cols, spec.right_scale, spec.ring_bits);
+    m.values()[0] = setting.m;
+    testing::TwoParties parties(scheme_);
+    const auto [kept, opened] = parties.run(
+        [&](Session& s) {
+          const RepeatableScoring repeatable(s, keys_.a);
+          return testing::product_multiplier(s, *plan, setting.steps, x);
+        },
+        [&](Session& s) {
+          const RepeatableScoring repeatable(s, keys_.b);
+          return testing::product_owner(s, *plan, setting.steps, m);
+        });
+    const ShareMatrix error = kept + opened - narrowed(multiply(x, m), spec.ring_bits);
+    for (const UInt128 v : error.values()) {
+      EXPECT_LT(std::abs(static_cast<double>(signed_low_bits(v, spec.ring_bits))), std::exp2(spec.noise_bits));
+    }
+    Drawn drawn;
+    for (const testing::RecordedMessage& message : parties.recording(Party::kA).messages()) {
+      const Bytes& bytes = message.payload;
+      if (message.message.step == setting.steps.operand) drawn.operand.assign(bytes.end() - 16, bytes.end());
+      if (message.message.step != setting.steps.reply) continue;
+      drawn.reply.assign(bytes.end() - 16, bytes.end());
+      // The share is what arrived and the owner's noise.
+      ShareMatrix arrived(spec.rows, spec.cols, spec.result_scale(), spec.ring_bits);
+      BufferSource in(ByteView(bytes).subspan(16));
+      in.read_u128(arrived.values());
+      const ShareMatrix noise = opened - arrived;
+      drawn.noise.assign(noise.values().begin(), noise.values().end());
+    }
+    return drawn;
+  }
+
+  testing::PlainScheme scheme_{{.noisy = true}};
+  Keys keys_ = draw_keys();
+};
+
+TEST_F(RepeatableNoise, IsTheSameForTheSameProductAndAnotherForAnyOther) {
+  const Drawn first = draw({});
+  EXPECT_NE(first.noise, std::vector<UInt128>(first.noise.size(), 0));
+  const Drawn again = draw({});
+  EXPECT_EQ(again.operand, first.operand);
+  EXPECT_EQ(again.reply, first.reply);
+  EXPECT_EQ(again.noise, first.noise);
+
+  // Another X: the operand is the same message, and what answers it is not.
+  const Drawn other_x = draw({.x = 2});
+  EXPECT_EQ(other_x.operand, first.operand);
+  EXPECT_NE(other_x.reply, first.reply);
+  EXPECT_NE(other_x.noise, first.noise);
+
+  const auto expect_unrelated = [&](const Setting& setting, const std::string& what, bool same_operand = false) {
+    const Drawn other = draw(setting);
+    EXPECT_EQ(other.operand == first.operand, same_operand) << what;
+    EXPECT_NE(other.reply, first.reply) << what;
+    EXPECT_NE(other.noise, first.noise) << what;
+  };
+  expect_unrelated({.m = 2}, "M");
+  for (const auto& [what, change] : std::vector<std::pair<std::string, void (*)(Setting&)>>{
+           {"operand and reply of another step",
+            [](Setting& s) {
+              s.steps = {steps::kTableOperand, steps::kLookupProduct, 0};
+            }},
+           {"layer", [](Setting& s) { s.steps.layer = 1; }},
+           {"ring", [](Setting& s) { s.spec.ring_bits = 120; }},
+           {"bits of M", [](Setting& s) { s.spec.right_bits = 90; }}}) {
+    Setting setting;
+    change(setting);
+    expect_unrelated(setting, what);
+  }
+  // What is of the left matrix or of replies alone: one operand serves all of these.
+  for (const auto& [what, change] : std::vector<std::pair<std::string, void (*)(Setting&)>>{
+           {"noise bits", [](Setting& s) { s.spec.noise_bits = 23; }},
+           {"values of the run", [](Setting& s) { s.spec.run_values = 1000; }},
+           {"bound", [](Setting& s) { s.spec.left_bound = 1 << 15; }},
+           {"scale", [](Setting& s) { s.spec.left_scale = 3; }}}) {
+    Setting setting;
+    change(setting);
+    expect_unrelated(setting, what, true);
+  }
+}
 
 }  // namespace
 }  // namespace blindfl::protocol::repeatable_scoring_test

@@ -59,7 +59,7 @@ TEST_F(SavedKeys, AreThoseOfSchemesThatCanBeSavedAndWereUsed) {
   testing::TwoParties parties(schemes);
   const Saved none = keys_of(parties.session(Party::kA));
   EXPECT_EQ(none->size(), 12U);
-  parties.run([](Session& s) { (void)s.keys("lattice"); });
+  parties.run([](Session& s) { (void)s.keys("lattice", "4096/100"); });
   EXPECT_EQ(*keys_of(parties.session(Party::kA)), *none) << "a lattice's keys are fresh each time";
   parties.run([](Session& s) { (void)s.keys("paillier"); });
   const testing::SavedKeys saved = keys_of_both(parties);
@@ -124,7 +124,7 @@ TEST_F(SavedKeys, OfAnotherSizeStopTheSessionBeforeAnythingIsSent) {
   SessionOptions options;
   options.saved_keys = keys_of(parties.session(Party::kA));
   EXPECT_THROW(Session(Party::kA, *mine, larger, options), DataError);
-  EXPECT_THROW((void)theirs->receive({steps::kHello, 0, 53}), TransportError);
+  EXPECT_THROW((void)theirs->receive({steps::kHello, 0, 69}), TransportError);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/session/coin.h"
 #include "testing/links.h"
 #include "testing/schemes.h"
 #include "testing/steps.h"
@@ -26,17 +27,118 @@ TEST(Session, SaysHelloAndExchangesPublicKeysAndNothingElse) {
   for (const Party party : {Party::kA, Party::kB}) {
     const auto& sent = parties.recording(party).sent();
     ASSERT_EQ(sent.size(), 2U);
-    EXPECT_EQ(sent.at(steps::kHello), (net::Traffic{1, 53}));
-    EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{1, scheme.public_key_bytes()}));
+    EXPECT_EQ(sent.at(steps::kHello), (net::Traffic{1, 69}));
+    EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{1, scheme.public_key_bytes({})}));
   }
   EXPECT_NE(parties.session(Party::kA).key_owner().public_key(), parties.session(Party::kB).key_owner().public_key());
+}
+
+constexpr testing::PlainScheme::Options kNoisy{.noisy = true};
+
+/// What a noisy scheme's public key was made from.
+Bytes coin_in(const SchemeKeys& keys) {
+  const Bytes key = keys.owner->public_key();
+  return {key.end() - 32, key.end()};
+}
+
+TEST(Session, MakesKeysOfASetWhenItIsFirstUsed) {
+  const testing::PlainScheme scheme(kNoisy);
+  const std::vector<std::string> sets = scheme.key_sets();
+  testing::TwoParties parties(scheme);
+  const auto& sent = parties.recording(Party::kA).sent();
+  EXPECT_FALSE(sent.contains(steps::kPublicKey));
+  EXPECT_THROW((void)parties.session(Party::kA).keys(), InvalidArgument) << "which of them?";
+  EXPECT_THROW((void)parties.session(Party::kA).keys("noisy", "none"), InvalidArgument);
+  parties.run([&](Session& s) {
+    s.agree("the weather", Settings().add("sky", "clear"));  // under way when the keys are
+    const SchemeKeys& second = s.keys("noisy", sets[1]);
+    const SchemeKeys& first = s.keys("", sets[0]);
+    EXPECT_EQ(&s.keys("noisy", sets[1]), &second) << "they stay where they are";
+    EXPECT_EQ(&s.keys("noisy", sets[0]), &first);
+    EXPECT_EQ(first.key_set, sets[0]);
+    EXPECT_EQ(second.key_set, sets[1]);
+    EXPECT_NE(first.owner->public_key(), second.owner->public_key());
+    EXPECT_EQ(s.keys_to_save(), 0U);
+  });
+  EXPECT_EQ(sent.at(steps::kPublicKey), (net::Traffic{2, 2 * scheme.public_key_bytes(sets[0])}));
+  std::vector<std::uint32_t> numbers;
+  for (const testing::RecordedMessage& m : parties.recording(Party::kA).messages()) {
+    if (m.message.step == net::Step(steps::kPublicKey) && m.direction == net::Direction::kSent) {
+      numbers.push_back(m.message.layer);
+    }
+  }
+  EXPECT_EQ(numbers, (std::vector<std::uint32_t>{256, 0})) << "scheme and set";
+}
+
+TEST(Session, HasAnotherCoinForEachSessionOwnerAndSet) {
+  const testing::PlainScheme scheme(kNoisy);
+  std::set<Bytes> coins;
+  for (int i = 0; i < 2; ++i) {
+    testing::TwoParties parties(scheme);
+    for (const std::string& set : scheme.key_sets()) {
+      const auto [a, b] = parties.run([&](Session& s) { return coin_in(s.keys("", set)); });
+      coins.insert({a, b});
+    }
+  }
+  EXPECT_EQ(coins.size(), 8U);
+}
+
+TEST(Session, CoinsFollowFromAllThatTheyAreMadeOf) {
+  const testing::PlainScheme scheme(kNoisy);
+  const testing::PlainScheme plain;
+  const Bytes one(32, std::byte{1});
+  const Bytes two(32, std::byte{2});
+  const auto coin = [&](CoinUse use, const Bytes& a, const Bytes& b, Party owner, const he::Scheme& of,
+                        const std::string& set) { return coin_of(use, a, b, owner, of, set); };
+  const std::set<he::Coin> coins{coin(CoinUse::kSession, one, two, Party::kA, scheme, "x"),
+                                 coin(CoinUse::kScoring, one, two, Party::kA, scheme, "x"),
+                                 coin(CoinUse::kSession, two, two, Party::kA, scheme, "x"),
+                                 coin(CoinUse::kSession, one, one, Party::kA, scheme, "x"),
+                                 coin(CoinUse::kSession, two, one, Party::kA, scheme, "x"),
+                                 coin(CoinUse::kSession, one, two, Party::kB, scheme, "x"),
+                                 coin(CoinUse::kSession, one, two, Party::kA, plain, "x"),
+                                 coin(CoinUse::kSession, one, two, Party::kA, scheme, "y")};
+  EXPECT_EQ(coins.size(), 8U);
+  EXPECT_TRUE(coins.contains(coin(CoinUse::kSession, one, two, Party::kA, scheme, "x")));
+}
+
+// What the peer says of itself alone does not settle a coin: the same hello of B meets two nonces of A.
+TEST(Session, CoinsDependOnTheNoncesOfBothParties) {
+  const testing::PlainScheme scheme(kNoisy);
+  testing::TwoParties honest(scheme);
+  const Bytes hello = honest.recording(Party::kB).messages().front().payload;
+  const Bytes before = honest.run([&](Session& s) { return coin_in(s.keys("", scheme.key_sets()[0])); }).first;
+  const auto [mine, theirs] = net::make_memory_channels();
+  theirs->send({steps::kHello, 0, 69}, hello);
+  Session again(Party::kA, *mine, scheme);
+  theirs->send({steps::kPublicKey, 0, scheme.public_key_bytes({})}, Bytes(scheme.public_key_bytes({})));
+  EXPECT_THROW((void)again.keys("", scheme.key_sets()[0]), ProtocolError);
+  (void)theirs->receive({steps::kHello, 0, 69});
+  const Bytes key = theirs->receive({steps::kPublicKey, 0, scheme.public_key_bytes({})});
+  EXPECT_NE(Bytes(key.end() - 32, key.end()), before);
+}
+
+TEST(Session, NoticesAnOwnerThatIgnoresTheCoin) {
+  const testing::PlainScheme honest(kNoisy);
+  const testing::PlainScheme careless({.noisy = true, .ignore_coin = true});
+  const auto channels = net::make_memory_channels();
+  const std::string set = honest.key_sets()[0];
+  std::string words;
+  std::thread a([&] {
+    Session session(Party::kA, *channels.first, honest);
+    words = testing::message_of<ProtocolError>([&] { (void)session.keys("", set); });
+  });
+  Session session(Party::kB, *channels.second, careless);
+  EXPECT_NO_THROW((void)session.keys("", set)) << "whose peer's key is right";
+  a.join();
+  EXPECT_THAT(words, ::testing::HasSubstr("another coin"));
 }
 
 TEST(Session, RefusesWhatIsNotAPublicKey) {
   const testing::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
-  const net::Message settings{steps::kHello, 0, 53};
-  const net::Message key{steps::kPublicKey, 0, scheme.public_key_bytes()};
+  const net::Message settings{steps::kHello, 0, 69};
+  const net::Message key{steps::kPublicKey, 0, scheme.public_key_bytes({})};
   // What an honest B sends first, taken from a session of its own; then garbage.
   testing::TwoParties honest(scheme);
   theirs->send(settings, honest.recording(Party::kB).messages().front().payload);
@@ -90,7 +192,7 @@ TEST(Session, NamesTheSchemesThatDifferAtBothSides) {
 TEST(Session, RefusesItsOwnHelloSentBack) {
   const testing::PlainScheme scheme;
   const auto [mine, theirs] = net::make_memory_channels();
-  const net::Message hello{steps::kHello, 0, 53};
+  const net::Message hello{steps::kHello, 0, 69};
   std::thread mirror([&, &peer = *theirs] {
     Bytes bytes = peer.receive(hello);
     bytes[4] = static_cast<std::byte>('B');  // the other role, all else the same
@@ -107,7 +209,7 @@ TEST(Session, RefusesAnotherVersionAndNamesBoth) {
   Bytes bytes = honest.recording(Party::kB).messages().front().payload;
   const auto [mine, theirs] = net::make_memory_channels();
   bytes[0] = std::byte{7};
-  theirs->send({steps::kHello, 0, 53}, bytes);
+  theirs->send({steps::kHello, 0, 69}, bytes);
   EXPECT_THAT(testing::message_of<ConfigError>([&, &channel = *mine] { Session(Party::kA, channel, scheme); }),
               ::testing::HasSubstr("version 7"));
 }
@@ -124,15 +226,23 @@ TEST(Session, HasAnIdThatBothKnowAndNoOtherSessionHas) {
 TEST(Session, PreparesRepliesWhileItWaitsForThePeer) {
   const he::LatticeScheme scheme;
   testing::TwoParties parties(scheme);
-  const auto plan = scheme.plan({128, 62, 1, 1 << 20, 16, 32, 128});
+  const auto plan = scheme.plan({.rows = 128,
+                                 .inner = 62,
+                                 .cols = 1,
+                                 .left_bound = 1 << 20,
+                                 .left_scale = 16,
+                                 .right_scale = 32,
+                                 .noise_bits = 40});
   const net::Message message{steps::kForwardProduct, 0, 1};
   parties.run(
       [&](Session& a) {
-        a.peer_multiplier().expect(*plan);
+        const he::Multiplier& multiplier = *a.keys("lattice", plan->key_set()).peer;
+        multiplier.expect(*plan);
         (void)a.channel().receive(message);
-        EXPECT_FALSE(a.peer_multiplier().prepare()) << "there was nothing left to prepare";
+        EXPECT_FALSE(multiplier.prepare()) << "there was nothing left to prepare";
       },
       [&](Session& b) {
+        (void)b.keys("lattice", plan->key_set());
         std::this_thread::sleep_for(std::chrono::milliseconds(500));
         b.channel().send(message, Bytes(1));
       });
@@ -216,6 +326,48 @@ TEST(Session, NumbersLayersAlikeAtBothParties) {
     EXPECT_EQ(parties.session(Party::kA).new_layer(), i);
     EXPECT_EQ(parties.session(Party::kB).new_layer(), i);
   }
+}
+
+// Sending and receiving may run in two threads, both of which draw.
+TEST(Session, GivesEachCallerAGeneratorOfItsOwn) {
+  const testing::PlainScheme scheme;
+  testing::TwoParties parties(scheme, net::make_memory_channels(/*capacity=*/64), testing::Record::kNo);
+  constexpr std::size_t kPieces = 3000;
+  const net::Message message{steps::kForwardOperand, 0, 16 * kPieces};
+  const auto [of_a, of_b] = parties.run([&](Session& s) {
+    std::vector<UInt128> sent;
+    std::vector<UInt128> received;
+    const auto draw = [&](std::vector<UInt128>& to) {
+      Random random = s.random();
+      to.push_back(random.next_u128());
+      to.push_back(random.next_u128());
+      to.push_back(s.random().next_u128());
+    };
+    s.exchange(
+        message.size,
+        [&] {
+          s.channel().send(message, [&](ByteSink& out) {
+            for (std::size_t i = 0; i < kPieces; ++i) {
+              draw(sent);
+              out.write_u128(std::span(&sent.back(), 1));
+            }
+          });
+        },
+        [&] {
+          s.channel().receive(message, [&](ByteSource& in) {
+            for (std::size_t i = 0; i < kPieces; ++i) {
+              UInt128 piece = 0;
+              in.read_u128(std::span(&piece, 1));
+              draw(received);
+            }
+          });
+        });
+    sent.insert(sent.end(), received.begin(), received.end());
+    return sent;
+  });
+  std::set<UInt128> draws(of_a.begin(), of_a.end());
+  draws.insert(of_b.begin(), of_b.end());
+  EXPECT_EQ(draws.size(), 2 * 2 * 3 * kPieces) << "no two draws are the same";
 }
 
 TEST(Session, TwoPartiesThatSendAtOnceDoNotBlockEachOther) {

@@ -17,6 +17,8 @@
 #include "blindfl/net/step.h"
 #include "protocol/embed_fixture.h"
 #include "protocol/matmul_fixture.h"
+#include "protocol/shared_embed_fixture.h"
+#include "protocol/shared_fixture.h"
 #include "testing/scratch_folder.h"
 #include "testing/steps.h"
 
@@ -34,6 +36,7 @@ struct Trace {
   std::string learns{};              ///< the scheme of A's weights or of all tables; empty: the default
   Update update = Update::kExchanged;
   double momentum = 0;
+  Top top = Top::kOpen;
 };
 
 void PrintTo(const Trace& trace, std::ostream* out) {
@@ -43,6 +46,7 @@ void PrintTo(const Trace& trace, std::ostream* out) {
 const Trace kTraces[] = {
     {.name = "matmul_lattice", .schemes = {"lattice"}},
     {.name = "matmul_paillier", .schemes = {"paillier"}},
+    {.name = "matmul_noisy", .schemes = {"noisy"}},
     {.name = "matmul_both_schemes", .schemes = {"lattice", "paillier"}, .learns = "paillier"},
     {.name = "matmul_encrypted", .schemes = {"paillier"}, .update = Update::kEncrypted},
     {.name = "matmul_encrypted_beside_lattice",
@@ -50,8 +54,15 @@ const Trace kTraces[] = {
      .learns = "paillier",
      .update = Update::kEncrypted,
      .momentum = 0.9},
+    {.name = "matmul_shared_lattice", .schemes = {"lattice"}, .top = Top::kShared},
+    {.name = "matmul_shared_encrypted",
+     .schemes = {"paillier"},
+     .update = Update::kEncrypted,
+     .momentum = 0.9,
+     .top = Top::kShared},
     {.name = "embed_lattice", .embeddings = true, .schemes = {"lattice"}},
     {.name = "embed_paillier", .embeddings = true, .schemes = {"paillier"}},
+    {.name = "embed_noisy", .embeddings = true, .schemes = {"noisy"}},
     {.name = "embed_encrypted", .embeddings = true, .schemes = {"paillier"}, .update = Update::kEncrypted},
     {.name = "embed_encrypted_beside_lattice",
      .embeddings = true,
@@ -59,12 +70,21 @@ const Trace kTraces[] = {
      .learns = "paillier",
      .update = Update::kEncrypted,
      .momentum = 0.9},
+    {.name = "embed_shared_lattice", .embeddings = true, .schemes = {"lattice"}, .top = Top::kShared},
+    {.name = "embed_shared_encrypted",
+     .embeddings = true,
+     .schemes = {"paillier"},
+     .update = Update::kEncrypted,
+     .momentum = 0.9,
+     .top = Top::kShared},
 };
 
 MatMulSpec matmul_spec(const Trace& trace) {
   MatMulSpec spec = small_spec(6, 4, 3, kTracedBatch);
   spec.scheme_a = trace.learns;
   spec.update = trace.update;
+  spec.top = trace.top;
+  if (trace.top == Top::kShared) spec.update_b = trace.update;
   spec.sgd = {.learning_rate = 0.1, .momentum = trace.momentum, .steps = kTracedSteps};
   return spec;
 }
@@ -79,6 +99,7 @@ EmbedMatMulSpec embed_spec(const Trace& trace) {
       field.update = trace.update;
     }
   }
+  spec.top = trace.top;
   spec.dimension = 2;
   spec.out = 3;
   spec.batch = kTracedBatch;
@@ -138,6 +159,27 @@ void run_matmul(testing::TwoParties& parties, const MatMulSpec& spec) {
   });
 }
 
+/// The same under a shared top, where nothing is opened.
+void run_shared(testing::TwoParties& parties, const MatMulSpec& spec) {
+  SeededRandom random(3);
+  const SharedPass full = make_shared_pass(spec, IntMatrix::Kind::kDense, kTracedBatch, random);
+  const SharedPass part = make_shared_pass(spec, IntMatrix::Kind::kCsr, kScoredRows, random);
+  const std::vector<std::uint32_t> scored(kScoredRows, 1);
+  parties.run([&](Session& session) {
+    const Party me = session.party();
+    MatMul layer(session, spec);
+    PieceSgd sgd(spec.sgd);
+    for (int i = 1; i <= kTracedSteps; ++i) {
+      const SharedPass& pass = i < kTracedSteps ? full : part;
+      (void)layer.forward(pass.x(me));
+      sgd.step(layer, layer.backward(pass.x(me), pass.derivative.at(me)));
+    }
+    for (int i = 0; i < 2; ++i) (void)layer.forward(full.x(me).select_rows(scored));
+    save_and_load(layer);
+    (void)layer.forward(full.x(me).select_rows(scored));
+  });
+}
+
 void run_embed(testing::TwoParties& parties, const EmbedMatMulSpec& spec) {
   SeededRandom random(3);
   const auto x_a = random_categories(spec.fields_a, kTracedBatch, random);
@@ -165,6 +207,28 @@ void run_embed(testing::TwoParties& parties, const EmbedMatMulSpec& spec) {
   });
 }
 
+void run_shared_embed(testing::TwoParties& parties, const EmbedMatMulSpec& spec) {
+  SeededRandom random(3);
+  const SharedEmbedPass full = make_shared_embed_pass(spec, kTracedBatch, random);
+  const SharedEmbedPass part = make_shared_embed_pass(spec, kScoredRows, random);
+  const std::vector<IntMatrix> few[] = {random_categories(spec.fields_a, kScoredRows, random),
+                                        random_categories(spec.fields_b, kScoredRows, random)};
+  parties.run([&](Session& session) {
+    const Party me = session.party();
+    EmbedMatMul layer(session, spec);
+    for (int i = 1; i <= kTracedSteps; ++i) {
+      const SharedEmbedPass& pass = i < kTracedSteps ? full : part;
+      const EmbedMatMul::Forward forward = layer.forward(pass.x(me), kTracedBatch);
+      take_step(layer, layer.backward(forward.pass, pass.derivative.at(me)), 0.1 / kTracedBatch);
+    }
+    const auto score = [&] { (void)layer.forward(few[me == Party::kA ? 0 : 1], kScoredRows); };
+    score();
+    score();
+    save_and_load(layer);
+    score();
+  });
+}
+
 /// "A sends forward operand of layer 0: 12345 bytes", one message a line, in their order.
 std::string text_of(const testing::TwoParties& parties, Party party, net::Direction direction) {
   const Party sender = direction == net::Direction::kSent ? party : peer_of(party);
@@ -185,8 +249,12 @@ class Traces : public ::testing::TestWithParam<Trace> {
     std::vector<const he::Scheme*> schemes;
     for (const auto& scheme : schemes_) schemes.push_back(scheme.get());
     testing::TwoParties parties(schemes, std::move(channels));
-    if (GetParam().embeddings) {
+    if (GetParam().embeddings && GetParam().top == Top::kShared) {
+      run_shared_embed(parties, embed_spec(GetParam()));
+    } else if (GetParam().embeddings) {
       run_embed(parties, embed_spec(GetParam()));
+    } else if (GetParam().top == Top::kShared) {
+      run_shared(parties, matmul_spec(GetParam()));
     } else {
       run_matmul(parties, matmul_spec(GetParam()));
     }

@@ -50,6 +50,32 @@ TEST(Disclosure, SaysSomethingOfEveryKindForEveryModel) {
   EXPECT_THROW((void)disclosure_of(Party::kA, {.numeric = false, .categorical = false}), InvalidArgument);
 }
 
+TEST(Disclosure, OfASharedTopIsTheLossTheScoresAndABit) {
+  DisclosureFacts model{.shared_top = true, .scored_rows = 120, .opens_mean_loss = true};
+  EXPECT_EQ(shared_top_openings(model),
+            "the mean loss of each epoch's validation, and the scores of 120 rows, once, rounded to 4 fractional bits; "
+            "nothing else");
+  for (const Party party : {Party::kA, Party::kB}) {
+    const Disclosure said = disclosure_of(party, model);
+    for (const auto* texts : {&said.learned, &said.could_work_out, &said.never_saw}) {
+      EXPECT_THAT(*texts, AllOf(Each(EndsWith(".")), Each(Not(HasSubstr("open top")))));
+    }
+    EXPECT_THAT(said.learned, AllOf(Contains(HasSubstr("one bit for each function")),
+                                    Each(Not(HasSubstr("output of the first layer (Z)")))));
+    EXPECT_THAT(said.never_saw, AllOf(Contains(HasSubstr("output of the first layer (Z)")),
+                                      Contains(HasSubstr("Trained weights, its own included"))));
+  }
+  const Disclosure at_b = disclosure_of(Party::kB, model);
+  EXPECT_THAT(at_b.learned, AllOf(Contains(HasSubstr(shared_top_openings(model))), Contains(HasSubstr("with noise"))));
+  EXPECT_THAT(at_b.could_work_out,
+              AllOf(Contains(HasSubstr("Score a row once per model")),
+                    Contains(HasSubstr("some hundred bits over a run")), Each(Not(HasSubstr("fine_scores")))));
+  model.score_bits = 10;
+  model.opens_mean_loss = false;
+  EXPECT_THAT(disclosure_of(Party::kB, model).could_work_out, Contains(HasSubstr("fine_scores")));
+  EXPECT_THAT(disclosure_of(Party::kB, model).learned, Each(Not(HasSubstr("mean loss"))));
+}
+
 TEST(Disclosure, NamesTheSecurityOfPailliersShortKeysAtBothParties) {
   for (const DisclosureFacts& model : all_models()) {
     for (const Party party : {Party::kA, Party::kB}) {

@@ -397,6 +397,26 @@ TEST(PublicFactor, SpendsNoMoreBitsThanItNeeds) {
   EXPECT_EQ(PublicFactor(0.05).value(), static_cast<double>(0.05F)) << "24 bits: a float's";
 }
 
+TEST(PublicFactor, TakesNoRoom) {
+  // A share of 127 bits times a factor of 24: exact before it is shifted, so that only the result must fit.
+  const auto largest = static_cast<UInt128>(1) << 126;
+  ShareMatrix share(1, 2, 40);
+  share.values()[0] = largest + 12345;
+  share.values()[1] = 0 - largest - 12345;
+  const PublicFactor factor(0x1.fffffep-1);
+  const ShareMatrix product = multiply_public(share, factor, 40);
+  // (2^126 + 12345) (1 - 2^-24), rounded.
+  const UInt128 wanted = largest + 12345 - (static_cast<UInt128>(1) << 102);
+  EXPECT_TRUE(product.values()[0] == wanted);
+  EXPECT_TRUE(product.values()[1] == 0 - wanted);
+  for (const int scale : {20, 0, -40}) {
+    const ShareMatrix coarse = multiply_public(share, factor, scale);
+    const auto up = static_cast<Int128>(coarse.values()[0]);
+    EXPECT_NEAR(static_cast<double>(up) / std::ldexp(1 - 0x1p-24, 126 - 40 + scale), 1, 0x1p-40) << scale;
+    EXPECT_NEAR(static_cast<double>(static_cast<Int128>(coarse.values()[1])), -static_cast<double>(up), 1) << scale;
+  }
+}
+
 TEST(PublicFactor, RefusesWhatIsNotFiniteOrTooLarge) {
   for (const double x : {kNan, kInfinity, -kInfinity, std::nextafter(0x1p40, kInfinity), -0x1p41, 1e300}) {
     EXPECT_THROW(PublicFactor{x}, InvalidArgument) << x;

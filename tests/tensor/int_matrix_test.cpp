@@ -140,6 +140,12 @@ TEST(IntMatrix, KnowsWhatItWasMadeOf) {
   }
 }
 
+TEST(IntMatrix, ShowsTheRowsOfADenseMatrix) {
+  const IntMatrix m = IntMatrix::dense(2, 3, {1, -2, 3, 4, 5, -6}, 0, 6);
+  const auto row = m.dense_row(1);
+  EXPECT_EQ(std::vector<std::int64_t>(row.begin(), row.end()), (std::vector<std::int64_t>{4, 5, -6}));
+}
+
 TEST(IntMatrix, VisitsTheStoredEntriesOfARowInOrder) {
   using Entries = std::vector<std::pair<std::size_t, std::int64_t>>;
   const auto entries = [](const IntMatrix& m, std::size_t row) {

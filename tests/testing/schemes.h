@@ -14,12 +14,12 @@ namespace blindfl::testing {
 /// Every scheme there is: tests that hold for all of them are written once, over this list. The lattice at the shipped
 /// parameters; Paillier with small keys, because its time grows with their cube.
 inline std::vector<std::string> scheme_names() {
-  return {"plain", "lattice", "paillier"};
+  return {"plain", "noisy", "lattice", "paillier"};
 }
 
 /// The same with every set of kernels that this processor can run.
 inline std::vector<std::string> scheme_and_kernel_names() {
-  std::vector<std::string> names{"plain"};
+  std::vector<std::string> names{"plain", "noisy"};
   for (const he::lattice::Kernels* kernels : he::lattice::available_kernels()) {
     names.push_back("lattice_" + std::string(kernels->name));
   }
@@ -31,12 +31,12 @@ inline std::vector<std::string> scheme_and_kernel_names() {
 
 inline std::unique_ptr<he::Scheme> make_scheme(const std::string& name) {
   if (name == "plain") return std::make_unique<testing::PlainScheme>();
+  if (name == "noisy") return std::make_unique<testing::PlainScheme>(testing::PlainScheme::Options{.noisy = true});
   if (name == "lattice") return std::make_unique<he::LatticeScheme>();
   const std::string prefix = "lattice_";
   if (name.starts_with(prefix)) {
     const he::lattice::Kernels& kernels = he::lattice::kernels_by_name(name.substr(prefix.size()));
-    return std::make_unique<he::LatticeScheme>(he::lattice::Params(he::lattice::ParamsSpec{}),
-                                               he::LatticeScheme::Options{&kernels});
+    return std::make_unique<he::LatticeScheme>(he::LatticeScheme::Options{&kernels});
   }
   if (name == "paillier_2048") return std::make_unique<he::PaillierScheme>();
   if (name == "paillier") {

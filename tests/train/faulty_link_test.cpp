@@ -61,7 +61,7 @@ TEST(FaultyLink, TrainsTheSameModelThroughHundredsOfCuts) {
   };
   const auto listener = std::make_shared<net::GrpcTransport>(options(Role::kListen, "127.0.0.1:0"));
   testing::FaultProxy network(listener->port(), 11);
-  network.cut_every(500'000);
+  network.cut_every(200'000);
   const auto dialer = std::make_shared<net::GrpcTransport>(options(Role::kDial, network.address()));
   const torch::Tensor disturbed =
       train_over({std::make_unique<net::Channel>(listener), std::make_unique<net::Channel>(dialer)}, folder, "rough");

@@ -58,9 +58,15 @@ class Random {
   [[nodiscard]] Random fork();
 
   /// A pseudo-random function of a secret key and a context (HMAC-SHA-256, then AES-CTR): the same stream again for the
-  /// same two, an unrelated one otherwise. Only for masks that have to repeat, and only where whatever is masked
-  /// repeats too; never for keys or encryption. `key` must itself come from a `Random`, and stay secret. The stream
+  /// same two, an unrelated one otherwise. `key` must itself come from a `Random`, and stay secret. The stream
   /// continues unchanged in a child process: that is what repeating means.
+  ///
+  /// Sound where the same stream never meets two different inputs: where the context has all that a message is made of
+  /// (purpose, parameters, keys, the values that are hidden, what arrived from the peer), a repeated stream gives a
+  /// repeated message, which tells nothing new. A mask needs what it hides in its context; a key, all that the public
+  /// key is made of; an encryption, the public key and the plaintext; a reply, these of the peer and the operand's
+  /// bytes. Were one left out, the difference of two messages would be free of what hid them. Nothing that was drawn
+  /// elsewhere, or made ahead, may be mixed in.
   [[nodiscard]] static Random derived(std::span<const std::byte, KeyStream::kKeyBytes> key,
                                       std::span<const std::byte> context);
 

@@ -49,6 +49,9 @@ struct Batch {
   std::vector<double> weights{};
   /// Where there are labels: which of the real rows count at all, since others are placeholders; empty: all do.
   std::vector<bool> counts{};
+  /// Which rows of the training set the real rows are, the same at both parties; empty: not said. With them, layers
+  /// pick the products that they keep of training rows: see nn/keep_products.h.
+  std::vector<std::uint32_t> numbers{};
 };
 
 /// The given rows of `dataset` in the given order, padded with zeros to `batch_size` rows.

@@ -16,9 +16,10 @@ enum class Protection : std::uint8_t {
   kMasked,     ///< a mask, then encryption under the receiver's key: the receiver opens a random share
   kShare,      ///< a share without encryption: on purpose, the receiver adds its own and learns the value
   kBlinded,    ///< ids as points times secret numbers: the receiver can compare some of them, and cannot read them
+  kPadded,     ///< random bits that its receiver does not know: all of it is uniform, and tells nothing by itself
 };
 
-/// "public", "encrypted", "masked", "share" or "blinded".
+/// "public", "encrypted", "masked", "share", "blinded" or "padded".
 [[nodiscard]] std::string_view name_of(Protection protection);
 
 /// A kind of message, in words for ledgers, reports and reviewers. Each room has a `steps.h` with constants for what it

@@ -9,6 +9,13 @@
 #include "blindfl/nn/federated_parameter.h"
 #include "blindfl/protocol/session/settings.h"
 
+namespace blindfl::data {
+class RowSource;
+}
+namespace blindfl::protocol {
+struct KeepOptions;
+}
+
 namespace blindfl::nn {
 
 /// The base of every module with a federated layer inside: `torch::nn::Module` plus the parameters that no tensor
@@ -39,6 +46,8 @@ class FederatedModule : public torch::nn::Module {
   /// Writes this party's state of the layer, tensors left out; reads it, and no further.
   virtual void save_layer(ByteSink& /*out*/) const {}
   virtual void load_layer(ByteSource& /*in*/) {}
+  /// The same for nn/keep_products.h: makes the products of all rows that do not change in training, and keeps them.
+  virtual void keep_layer_products(const data::RowSource& /*rows*/, const protocol::KeepOptions& /*options*/) const {}
 
  protected:
   /// Makes `parameter` one of this module's own; returns it.

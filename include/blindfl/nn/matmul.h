@@ -27,6 +27,8 @@ class MatMulImpl : public SourceModule<protocol::MatMul> {
 
   [[nodiscard]] SourceOutput shares(const data::Batch& batch) override;
 
+  void keep_layer_products(const data::RowSource& rows, const protocol::KeepOptions& options) const override;
+
   [[nodiscard]] FederatedParameter weight_a() const;
   [[nodiscard]] FederatedParameter weight_b() const;
 

@@ -17,6 +17,7 @@ struct SourceOutput {
   struct Opening {
     int scale = 0;
     FixedPointSpec derivative;
+    protocol::Top top = protocol::Top::kOpen;  ///< under a shared one it is never opened
   };
 
   std::vector<protocol::SessionShare> shares;  ///< one for each session
@@ -31,7 +32,8 @@ struct SourceOutput {
 
 /// Opens an output to B. At B: Z, `rows` x OUT, with a gradient function; at A: an empty tensor, 0 x OUT, with one too,
 /// so that both parties' `backward()` walk through the same protocol step.
-/// Reveals: Z, rounded, to B.
+/// Reveals: Z, rounded, to B. Throws InvalidArgument under a shared top: that computes on the shares, and gives its own
+/// of the derivative to `parts`.
 [[nodiscard]] torch::Tensor open(const SourceOutput& output);
 
 }  // namespace blindfl::nn

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cassert>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -58,6 +59,12 @@ class IntMatrix {
         if (s.columns[row] != kNoColumn) f(static_cast<std::size_t>(s.columns[row]), std::int64_t{1});
         return;
     }
+  }
+
+  /// The values of a row of a dense matrix.
+  [[nodiscard]] std::span<const std::int64_t> dense_row(std::size_t row) const {
+    assert(kind_ == Kind::kDense);
+    return std::span(storage_->values).subspan(row * cols_, cols_);
   }
 
   /// All values, row by row: for tests and small matrices.

@@ -11,6 +11,7 @@
 #include "blindfl/data/batches.h"
 #include "blindfl/data/row_source.h"
 #include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/layers/keep_options.h"
 
 namespace blindfl::train {
 
@@ -21,6 +22,10 @@ struct TrainOptions {
   /// Order of the rows. Both parties must have the same.
   std::uint64_t order_seed = 1;
   double most_for_placeholders = std::numeric_limits<double>::infinity();  ///< at B: see `batch_loss`
+  /// Whether products that do not change are made once: see `Trainer::keep_products`. Both parties must say the same.
+  /// A model that gives its layers other features than the rows have cannot: it says false.
+  bool keep_products = true;
+  protocol::KeepOptions kept{};  ///< where; each party for itself
 };
 
 /// Where training is, after a step.
@@ -29,9 +34,10 @@ struct StepReport {
   std::size_t epochs = 0;
   std::size_t step = 0;  ///< over all epochs, from 1
   std::size_t steps = 0;
-  std::size_t rows = 0;        ///< in this step
-  std::optional<double> loss;  ///< the mean over this step's rows that count; only B knows, if there are any
-  std::size_t labelled = 0;    ///< how many these are; 0 at A
+  std::size_t rows = 0;  ///< in this step
+  /// The mean over this step's rows that count; only B knows, if there are any, and nobody under a shared top.
+  std::optional<double> loss;
+  std::size_t labelled = 0;  ///< how many these are; 0 at A
 };
 
 /// What a trainer does between the backward pass and the step of its optimizer: clipping gradients, for instance.
@@ -42,6 +48,14 @@ using Loss = std::function<torch::Tensor(const torch::Tensor& scores, const torc
 using WeightedLoss = std::function<torch::Tensor(const torch::Tensor& scores, const torch::Tensor& labels,
                                                  const torch::Tensor& weights)>;
 using Observer = std::function<void(const StepReport&)>;
+
+/// What a batch's forward pass leaves: its loss.
+struct StepLoss {
+  std::function<void()> backward;    ///< runs the backward pass of all that made the loss; once
+  std::optional<double> value = {};  ///< as in `StepReport::loss`
+};
+/// A forward pass and its loss. Both parties make it at the same time.
+using BatchStep = std::function<StepLoss(const data::Batch&)>;
 
 /// The loss of a batch: the mean over the rows that count. The others, placeholders, add nothing, and the derivatives
 /// of those that count grow by as much as if the batch had no more than them, so that the model is that of plain
@@ -62,6 +76,16 @@ class Trainer {
   /// The same with the weights of the batches.
   Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
           const TrainOptions& options);
+  /// The same with passes of one's own, as those of a top on shares, whose loss nobody knows:
+  ///
+  /// ```
+  /// Trainer trainer(*model, [&](const data::Batch& x) -> StepLoss {
+  ///   auto step = loss->forward(model->scores(x), x);
+  ///   return {.backward = [step]() mutable { step.backward(); }};
+  /// }, rows, options);
+  /// ```
+  /// `TrainOptions::most_for_placeholders` is then `step`'s to see to.
+  Trainer(const nn::FederatedModule& model, BatchStep step, const data::RowSource& rows, const TrainOptions& options);
 
   [[nodiscard]] std::size_t steps() const { return options_.epochs * order_.batches_per_epoch(); }
   [[nodiscard]] std::size_t steps_per_epoch() const { return order_.batches_per_epoch(); }
@@ -69,6 +93,10 @@ class Trainer {
   [[nodiscard]] std::size_t step() const { return step_; }
   [[nodiscard]] bool done() const { return step_ == steps(); }
 
+  /// Makes the products that training does not change, of all rows: see nn/keep_products.h. The first step does it, if
+  /// nobody has before. Nothing happens with weight decay, which changes them, where fewer steps are left than an epoch
+  /// has, which would not be worth it, and where `TrainOptions::keep_products` says so.
+  void keep_products();
   /// Takes the next step. Throws InvalidArgument if there is none, and whatever the protocol throws: ConfigError at the
   /// first one if the parties have different options or numbers of rows.
   StepReport take_step(const BeforeStep& before_step = {});
@@ -81,13 +109,14 @@ class Trainer {
  private:
   [[nodiscard]] const std::vector<std::uint32_t>& next_batch();
 
-  Forward forward_;
-  WeightedLoss loss_;
+  const nn::FederatedModule& model_;
+  BatchStep pass_;
   const data::RowSource& rows_;
   TrainOptions options_;
   data::BatchOrder order_;
   nn::FederatedOptimizer optimizer_;
   std::size_t step_ = 0;
+  bool begun_ = false;     ///< products that can be kept are
   std::size_t epoch_ = 0;  ///< that `batches_` are of; 0: none
   std::vector<std::vector<std::uint32_t>> batches_;
 };

@@ -29,8 +29,10 @@ struct LoopOptions {
 };
 
 /// Training that survives its process: a trainer's steps with checkpoints, validation, early stopping and the votes by
-/// which all parties stop at the same step. Whoever is killed makes a new session, model, trainer and loop, and
-/// continues from the newest checkpoint that all have as if nothing had been:
+/// which all parties stop at the same step. Where the model has functions on shares, which are right on an interval
+/// only, the parties look from time to time whether all values were inside, and before every checkpoint: what was
+/// trained outside is never in one (nn/range_watcher.h). Whoever is killed makes a new session, model, trainer and
+/// loop, and continues from the newest checkpoint that all have as if nothing had been:
 ///
 /// ```
 /// const auto run = blindfl::train::start_run(session, folder);
@@ -48,8 +50,10 @@ class TrainingLoop {
 
   /// Whether there are no more steps: all were taken, validation said that it is enough, or somebody wants to stop.
   [[nodiscard]] bool over() const { return trainer_.done() || state_.enough || stopped_; }
-  /// Takes the next step, and what follows it. Throws whatever the protocol throws; what the folder holds then is what
-  /// a new loop resumes from.
+  /// See Trainer: otherwise the first step does it.
+  void keep_products() { trainer_.keep_products(); }
+  /// Takes the next step, and what follows it. Throws whatever the protocol throws, and nn::OutOfRange at all parties
+  /// if values left the range of a function; what the folder holds then is what a new loop resumes from.
   void step(RunLog* log = nullptr);
   void run(RunLog* log = nullptr) {
     while (!over()) step(log);
@@ -73,6 +77,7 @@ class TrainingLoop {
   void describe(run::RunSummary& summary);
 
  private:
+  void check_ranges();
   void validate(StopVote& vote, RunLog* log);
   void count_votes(const StopVote& mine, const StopVote& theirs, bool epoch_ends);
   [[nodiscard]] bool checkpoint_is_due(bool epoch_ends) const;

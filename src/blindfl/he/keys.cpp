@@ -19,9 +19,9 @@ void KeyOwner::encrypt(const Plan& plan, const ShareMatrix& m, Random& random, T
   do_encrypt(plan, m, random, pool, out);
 }
 
-ShareMatrix KeyOwner::open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
+ShareMatrix KeyOwner::open(const Plan& plan, ByteSource& reply, Random& random, ThreadPool& pool) const {
   check_size(reply, plan.reply_bytes(), "a masked product");
-  return do_open(plan, reply, pool);
+  return do_open(plan, reply, random, pool);
 }
 
 void KeyOwner::save(ByteSink& /*out*/) const {
@@ -33,10 +33,21 @@ std::unique_ptr<const Operand> Multiplier::load(const Plan& plan, ByteSource& in
   return do_load(plan, in, pool);
 }
 
-ShareMatrix Multiplier::multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
-                                          Random& masks, ThreadPool& pool, ByteSink& reply) const {
+ShareMatrix Multiplier::multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                 Random& masks, ThreadPool& pool, ByteSink& reply) const {
   check_left(plan, x);
-  return do_multiply_and_mask(plan, x, operand, random, masks, pool, reply);
+  return do_multiply(plan, x, operand, random, masks, pool, reply);
+}
+
+std::unique_ptr<const LeftMatrix> Multiplier::prepare_left(const Plan& plan, const IntMatrix& x,
+                                                           ThreadPool& pool) const {
+  check_left(plan, x);
+  return do_prepare_left(plan, x, pool);
+}
+
+ShareMatrix Multiplier::do_multiply_prepared(const Plan& plan, const LeftMatrix& /*left*/, const Operand& /*operand*/,
+                                             Random& /*random*/, ThreadPool& /*pool*/, ByteSink& /*reply*/) const {
+  fail<InvalidArgument>("product of ", plan.spec().describe(), ": a matrix that was prepared by another scheme");
 }
 
 }  // namespace blindfl::he

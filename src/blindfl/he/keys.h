@@ -11,11 +11,22 @@
 //
 //   Q: KeyOwner                                P: Multiplier
 //     encrypt(M)         --- operand --->        load
-//                                                multiply_and_mask(X): keeps -R
-//     open: X M + R      <--- reply -----
+//                                                multiply(X): its share of X M
+//     open: its share    <--- reply -----
+//
+// The shares add up to `X M` modulo 2^ring_bits, but for `Plan::largest_error()`. How they come about is the scheme's:
+// under Paillier P draws a mask R, keeps -R and sends [[X M + R]]; under the lattice scheme P keeps one half of a
+// ciphertext and sends the other.
 //
 // The classes are split by who may call them: only a KeyOwner holds a secret. Schemes implement the `do_...` functions;
 // what is common to all of them is checked here, in release builds too.
+//
+// Of schemes with `Scheme::repeats_messages()`, keys, operands, replies and shares follow from their inputs and from
+// the stream `random`, bit for bit, whatever the threads and the kernels: for the same stream and the same inputs
+// (plan, matrix, keys, what arrived from the peer) they are the same again, also in another process. Callers may then
+// pass a stream that repeats (`Random::derived`), if all of these inputs are in its context. They never call `expect`
+// or `prepare` of a `KeyOwner` or `Multiplier` that they pass such a stream to; and one on which neither was called
+// draws nothing from anywhere but `random`.
 
 namespace blindfl::he {
 
@@ -31,7 +42,7 @@ class KeyOwner {
   KeyOwner& operator=(const KeyOwner&) = delete;
   virtual ~KeyOwner() = default;
 
-  /// What the peer needs to multiply under this key: `Scheme::public_key_bytes()` bytes.
+  /// What the peer needs to multiply under this key: `Scheme::public_key_bytes(set)` bytes.
   [[nodiscard]] virtual Bytes public_key() const = 0;
 
   /// Writes `[[m]]` in the plan's layout, `plan.operand_bytes()` bytes.
@@ -39,9 +50,17 @@ class KeyOwner {
   /// Throws InvalidArgument if `m` is not what the plan was made for.
   void encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool, ByteSink& out) const;
 
-  /// Reads a reply of `plan.reply_bytes()` bytes and returns `X M + R`.
+  /// Reads a reply of `plan.reply_bytes()` bytes and returns this party's share, in the plan's ring. What hides this
+  /// party's key in it is drawn from `random`.
   /// Throws ProtocolError if the bytes are not a reply under this key and plan.
-  [[nodiscard]] ShareMatrix open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const;
+  [[nodiscard]] ShareMatrix open(const Plan& plan, ByteSource& reply, Random& random, ThreadPool& pool) const;
+
+  /// Says that matrices will be encrypted under `plan` again and again, so that `prepare` has something to do. Never
+  /// where encryptions are to repeat: what was made ahead is fresh.
+  virtual void expect(const Plan& /*plan*/) const {}
+  /// Does a small piece of the work of coming encryptions that needs no data, for a party that waits anyway; on any
+  /// thread. Returns false if there is nothing to do.
+  virtual bool prepare() const { return false; }
 
   /// Whether what is encrypted under these keys may outlive a session, so that they must be saved with it.
   [[nodiscard]] virtual bool can_be_saved() const { return false; }
@@ -55,7 +74,8 @@ class KeyOwner {
  private:
   virtual void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                           ByteSink& out) const = 0;
-  [[nodiscard]] virtual ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const = 0;
+  [[nodiscard]] virtual ShareMatrix do_open(const Plan& plan, ByteSource& reply, Random& random,
+                                            ThreadPool& pool) const = 0;
 };
 
 /// An encrypted matrix that passed every check, in the form its multiplier works with.
@@ -65,6 +85,15 @@ class Operand {
   Operand(const Operand&) = delete;
   Operand& operator=(const Operand&) = delete;
   virtual ~Operand() = default;
+};
+
+/// A private matrix in the form its multiplier works with.
+class LeftMatrix {
+ public:
+  LeftMatrix() = default;
+  LeftMatrix(const LeftMatrix&) = delete;
+  LeftMatrix& operator=(const LeftMatrix&) = delete;
+  virtual ~LeftMatrix() = default;
 };
 
 /// The side that multiplies under the peer's public key.
@@ -79,22 +108,35 @@ class Multiplier {
   /// Throws ProtocolError if the bytes are not an operand under the peer's key in this layout.
   [[nodiscard]] std::unique_ptr<const Operand> load(const Plan& plan, ByteSource& in, ThreadPool& pool) const;
 
-  /// Writes `[[x M + R]]` for a mask `R`, re-randomised, `plan.reply_bytes()` bytes, and returns `-R`.
+  /// Writes a reply of `plan.reply_bytes()` bytes and returns this party's share of `x M`, in the plan's ring.
   /// `operand` must come from `load` of this multiplier with a plan of the same layout.
-  /// All bits of `R`, and nothing else, are drawn from `masks`: the same stream gives the same `R` under the same plan,
-  /// whatever the threads, the kernels and what `prepare` has made. What re-randomises comes from `random`, which must
-  /// be fresh: errors and flooding that repeat under two encryptions of M cancel out in the difference of two replies,
-  /// and what is left tells x. Reveals: to the key's owner, who decrypts it, a masked value and nothing about how it
-  /// was computed. Throws InvalidArgument if `x` is not what the plan was made for.
-  [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                              Random& random, Random& masks, ThreadPool& pool, ByteSink& reply) const;
-  /// The same with a fresh mask.
-  [[nodiscard]] ShareMatrix multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                              Random& random, ThreadPool& pool, ByteSink& reply) const {
-    return multiply_and_mask(plan, x, operand, random, random, pool, reply);
+  /// Everything is drawn from `random`, or was drawn by `prepare`, but for masks, where the scheme has any: all bits of
+  /// these, and nothing else, come from `masks`, so that the same stream gives the same masks under the same plan,
+  /// whatever the threads, the kernels and what `prepare` has made. `random` must be fresh for every call, unless
+  /// `Scheme::repeats_messages()`, nothing was prepared, and plan, x, the operand's bytes and the public key are the
+  /// same, too: errors and noise that repeat under two encryptions of M cancel out in the difference of two replies,
+  /// and what is left tells x. Reveals: to the key's owner its share, and nothing about how it was computed. Throws
+  /// InvalidArgument if `x` is not what the plan was made for.
+  [[nodiscard]] ShareMatrix multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                     Random& masks, ThreadPool& pool, ByteSink& reply) const;
+  /// The same with fresh masks.
+  [[nodiscard]] ShareMatrix multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                     ThreadPool& pool, ByteSink& reply) const {
+    return multiply(plan, x, operand, random, random, pool, reply);
   }
 
-  /// Says that replies under `plan` will be asked for again and again, so that `prepare` has something to do.
+  /// What of `multiply` needs `x` and no operand, for a party that has to wait for that; null if there is nothing.
+  /// Throws InvalidArgument if `x` is not what the plan was made for.
+  [[nodiscard]] std::unique_ptr<const LeftMatrix> prepare_left(const Plan& plan, const IntMatrix& x,
+                                                               ThreadPool& pool) const;
+  /// `multiply` of the matrix that `left` was made from, by this multiplier and under a plan like this.
+  [[nodiscard]] ShareMatrix multiply_prepared(const Plan& plan, const LeftMatrix& left, const Operand& operand,
+                                              Random& random, ThreadPool& pool, ByteSink& reply) const {
+    return do_multiply_prepared(plan, left, operand, random, pool, reply);
+  }
+
+  /// Says that replies under `plan` will be asked for again and again, so that `prepare` has something to do. Never
+  /// where replies are to repeat: what was made ahead is fresh.
   virtual void expect(const Plan& /*plan*/) const {}
   /// Does a small piece of the work of coming replies that needs no data, for a party that waits anyway; on any thread.
   /// Returns false if there is nothing to do.
@@ -106,9 +148,17 @@ class Multiplier {
  private:
   [[nodiscard]] virtual std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                                ThreadPool& pool) const = 0;
-  [[nodiscard]] virtual ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                         Random& random, Random& masks, ThreadPool& pool,
-                                                         ByteSink& reply) const = 0;
+  [[nodiscard]] virtual ShareMatrix do_multiply(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                                Random& random, Random& masks, ThreadPool& pool,
+                                                ByteSink& reply) const = 0;
+  // Of schemes that have something to prepare, and no masks.
+  [[nodiscard]] virtual std::unique_ptr<const LeftMatrix> do_prepare_left(const Plan& /*plan*/, const IntMatrix& /*x*/,
+                                                                          ThreadPool& /*pool*/) const {
+    return nullptr;
+  }
+  [[nodiscard]] virtual ShareMatrix do_multiply_prepared(const Plan& plan, const LeftMatrix& left,
+                                                         const Operand& operand, Random& random, ThreadPool& pool,
+                                                         ByteSink& reply) const;
 };
 
 }  // namespace blindfl::he

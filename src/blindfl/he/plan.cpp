@@ -12,14 +12,34 @@ int ProductSpec::wanted_hiding() const {
   return kHidingOfRun + (run_values > 1 ? bit_length(run_values - 1) : 0);
 }
 
-double Plan::exposure_of_reply() const {
-  return std::ldexp(static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols), -hiding_bits());
+double ProductSpec::lift_failure() const {
+  return lifted_bits > 0 ? std::ldexp(1.0, lifted_bits - ring_bits) : 0;
+}
+
+int ring_for_lifts(int value_bits, std::uint64_t run_values) {
+  return value_bits + ProductSpec{.run_values = run_values}.wanted_hiding();
+}
+
+Exposure& Exposure::operator+=(const Exposure& other) {
+  distance += other.distance;
+  divergence += other.divergence;
+  lift_failure += other.lift_failure;
+  return *this;
+}
+
+double Exposure::total_distance() const {
+  return distance + std::sqrt(divergence / 2);
+}
+
+Exposure Plan::exposure_of_product() const {
+  return static_cast<double>(spec_.rows) * static_cast<double>(spec_.cols) * exposure_of_value();
 }
 
 std::string ProductSpec::describe() const {
   std::ostringstream text;
   text << rows << " x " << inner << " x " << cols << ", left values below 2^" << bit_length(left_bound) << " at scale "
-       << left_scale << ", right values of " << right_bits << " bits at scale " << right_scale;
+       << left_scale << ", right values of " << right_bits << " bits at scale " << right_scale << ", results modulo 2^"
+       << ring_bits << " with " << noise_bits << " bits of noise";
   return text.str();
 }
 
@@ -37,7 +57,18 @@ void check_spec(const ProductSpec& spec) {
                            ": right values must have between 1 and 128 bits");
   require<InvalidArgument>(spec.left_scale >= 0 && spec.right_scale >= 0 && spec.result_scale() <= 126, "product of ",
                            spec.describe(), ": the scales do not fit in 126 bits");
-  if (spec.right_bits == 128) return;  // shares wrap around by design
+  require<InvalidArgument>(
+      spec.ring_bits > 0 && spec.ring_bits <= 128 && spec.noise_bits >= 0 && spec.noise_bits < spec.ring_bits,
+      "product of ", spec.describe(), ": a ring has 1 to 128 bits, and fewer of noise");
+  require<InvalidArgument>(spec.lifted_bits == 0 || spec.ring_bits >= ring_for_lifts(spec.lifted_bits, spec.run_values),
+                           "product of ", spec.describe(), ": results of ", spec.lifted_bits,
+                           " bits cannot be lifted often enough from such a ring: it takes ",
+                           ring_for_lifts(spec.lifted_bits, spec.run_values),
+                           " bits. Lower the scale or range of features or derivative, or the length of the run");
+  require<InvalidArgument>(spec.lifted_bits == 0 || spec.noise_bits <= spec.lifted_bits, "product of ", spec.describe(),
+                           ": more noise than result makes lifts fail more often than results of ", spec.lifted_bits,
+                           " bits do");
+  if (spec.right_bits >= spec.ring_bits) return;  // shares wrap around by design
   const UInt128 right_bound = static_cast<UInt128>(1) << (spec.right_bits - 1);
   require<InvalidArgument>(product_bits(spec.inner, spec.left_bound, right_bound) <= 127, "product of ",
                            spec.describe(), ": could overflow 2^127");
@@ -59,11 +90,13 @@ void check_right(const Plan& plan, const ShareMatrix& m) {
                            ": the right operand is ", m.rows(), " x ", m.cols());
   require<InvalidArgument>(m.scale() == spec.right_scale, "product of ", spec.describe(),
                            ": the right operand is at scale ", m.scale());
-  if (spec.right_bits == 128) return;
+  require<InvalidArgument>(m.ring_bits() == spec.ring_bits, "product of ", spec.describe(),
+                           ": the right operand is in a ring of ", m.ring_bits(), " bits");
+  if (spec.right_bits >= spec.ring_bits) return;
   // Adding half the range maps the allowed values, and only them, below 2^right_bits.
   const UInt128 half = static_cast<UInt128>(1) << (spec.right_bits - 1);
   UInt128 beyond = 0;
-  for (const UInt128 v : m.values()) beyond |= (v + half) >> spec.right_bits;
+  for (const UInt128 v : m.values()) beyond |= low_bits(v + half, spec.ring_bits) >> spec.right_bits;
   require<InvalidArgument>(beyond == 0, "product of ", spec.describe(), ": a right value has more bits than that");
 }
 

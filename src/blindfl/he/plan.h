@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <string>
 
+#include "blindfl/he/exposure.h"
 #include "blindfl/share/share_matrix.h"
 #include "blindfl/tensor/int_matrix.h"
 
 namespace blindfl::he {
 
-/// The chance that the masked replies of a run tell anything of what they hide is meant to be below 2^-kHidingOfRun.
+/// What the messages and shares of a run give away of what they hide is meant to be below 2^-kHidingOfRun: a
+/// statistical distance where masks are uniform, a Kullback-Leibler divergence where noise is smooth. The same bound
+/// holds for the chance that any lift of a run fails.
 constexpr int kHidingOfRun = 40;
 
 /// The public facts of a private product `X * M`, known to both parties before anything is sent.
@@ -27,11 +30,31 @@ struct ProductSpec {
   /// value.
   std::uint64_t run_values = 0;
 
+  // What becomes of the result. Opened: the ring needs room for its range only, and what is rounded off before it is
+  // opened may be noise. Shared: the same, and where each party reads its share as a signed number (`lifted`), the ring
+  // needs room for the chance that this fails.
+
+  /// The shares add up to `X M` modulo 2^ring_bits. M is needed in this ring only.
+  int ring_bits = 128;
+  /// What they add up to may be off by less than 2^noise_bits units of `result_scale()`: schemes that hide by noise use
+  /// all of it. 0: not at all.
+  int noise_bits = 0;
+  /// Above 0: the shares will be lifted, and no result exceeds 2^lifted_bits.
+  int lifted_bits = 0;
+
   /// The bits that a value must be hidden by so that `kHidingOfRun` are left for the run.
   [[nodiscard]] int wanted_hiding() const;
+  /// The chance that lifting one value fails; 0 if none is lifted.
+  [[nodiscard]] double lift_failure() const;
+  /// Bits of M, read as signed, that the product needs.
+  [[nodiscard]] int needed_right_bits() const { return right_bits < ring_bits ? right_bits : ring_bits; }
   [[nodiscard]] int result_scale() const { return left_scale + right_scale; }
   [[nodiscard]] std::string describe() const;
 };
+
+/// The ring that results of `value_bits` bits must be shared in so that no lift of the run fails but with a chance
+/// below 2^-kHidingOfRun.
+[[nodiscard]] int ring_for_lifts(int value_bits, std::uint64_t run_values);
 
 /// Seconds that the steps of a product take on one core, as its scheme expects. From constants and not from the machine
 /// at hand, so that both parties expect the same; docs/appendix/planner.md says how far they are off.
@@ -64,11 +87,14 @@ class Plan {
   /// Bytes of memory that the multiplier keeps an encrypted matrix in.
   [[nodiscard]] virtual std::uint64_t operand_memory() const = 0;
 
-  /// The chance that one value of a reply tells anything of how it was computed is below 2^-hiding_bits(): by how much
-  /// its mask exceeds what it hides, or flooding the noise.
-  [[nodiscard]] virtual int hiding_bits() const = 0;
-  /// The chance that any value of one reply does: a sum over its values.
-  [[nodiscard]] double exposure_of_reply() const;
+  /// Which of the scheme's keys the product is computed under.
+  [[nodiscard]] virtual std::string key_set() const { return {}; }
+  /// What the two shares of one value give away.
+  [[nodiscard]] virtual Exposure exposure_of_value() const = 0;
+  /// The same of all values of one product.
+  [[nodiscard]] Exposure exposure_of_product() const;
+  /// What the shares add up to is never further from `X M` than this many units of `result_scale()`.
+  [[nodiscard]] virtual double largest_error() const { return 0; }
 
  protected:
   explicit Plan(const ProductSpec& spec) : spec_(spec) {}
@@ -78,7 +104,8 @@ class Plan {
 };
 
 /// Throws InvalidArgument, with the spec in the message, unless it describes a product that cannot overflow: positive
-/// dimensions, a left bound of at most 2^62, sizes that can be counted, and, where M is bounded, `X * M` below 2^127.
+/// dimensions, a left bound of at most 2^62, sizes that can be counted, a ring that leaves room for lifts, and, where M
+/// is bounded, `X * M` below 2^127.
 void check_spec(const ProductSpec& spec);
 
 /// Throw InvalidArgument if an operand is not what the plan was made for.

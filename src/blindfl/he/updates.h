@@ -95,7 +95,7 @@ class UpdateHolder {
                                                                   const std::vector<const EncryptedMatrix*>& matrices,
                                                                   ThreadPool& pool) const = 0;
   /// Masks and re-randomises those products, writes `Updates::reply_bytes` bytes, and returns this party's share of
-  /// `sum`. All bits of the masks come from `masks`, as in `Multiplier::multiply_and_mask`.
+  /// `sum`. All bits of the masks come from `masks`, as in `Multiplier::multiply`.
   /// Reveals: to the key's owner, masked values.
   [[nodiscard]] virtual ShareMatrix write_masked(const UpdateReply& reply, const EncryptedMatrix& products,
                                                  const PublicSum& sum, Random& random, Random& masks, ThreadPool& pool,

@@ -18,6 +18,8 @@ std::string_view name_of(Protection protection) {
       return "share";
     case Protection::kBlinded:
       return "blinded";
+    case Protection::kPadded:
+      return "padded";
   }
   fail<InvalidArgument>("there is no protection number ", static_cast<unsigned>(protection));
 }

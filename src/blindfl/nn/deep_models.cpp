@@ -2,33 +2,11 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
+#include "blindfl/nn/model_parts.h"
 
 namespace blindfl::nn {
 
 namespace {
-
-const CategoryShape& with_fields(const CategoryShape& shape) {
-  require<InvalidArgument>(!shape.fields_a.empty() || !shape.fields_b.empty(),
-                           "a model with embeddings needs categorical fields. For numeric features alone there are "
-                           "generalised linear models and multi-layer perceptrons");
-  return shape;
-}
-
-std::size_t embedded_inputs(const CategoryShape& shape) {
-  return (shape.fields_a.size() + shape.fields_b.size()) * shape.dimension;
-}
-
-std::size_t first_of(const std::vector<std::size_t>& widths, const char* what) {
-  require<InvalidArgument>(!widths.empty(), what, " needs at least one hidden layer");
-  return widths.front();
-}
-
-MatMul numeric_source(protocol::Session& session, const FeatureShape& shape, std::size_t out,
-                      const MatMulOptions& options) {
-  MatMul source{nullptr};
-  if (shape.in_a + shape.in_b > 0) source = MatMul(session, shape, out, options);
-  return source;
-}
 
 /// A perceptron from `inputs` over hidden layers to outputs.
 torch::nn::Sequential perceptron(std::size_t inputs, const std::vector<std::size_t>& hidden, std::size_t outputs,

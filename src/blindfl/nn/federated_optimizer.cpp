@@ -14,8 +14,13 @@ namespace {
 
 // A layer that updates its weights itself made room for what it was told.
 void check_planned(const protocol::Weight& weight, const SgdOptions& options) {
-  const std::string differences = protocol::Settings::differences(
-      weight.update->plan().options().settings(), options.settings(), "in the layer", "in the optimizer");
+  SgdOptions planned = weight.update->plan().options();
+  if (!weight.update->has_room_for_planned_steps_only()) {
+    planned.steps = options.steps;
+    planned.passes_per_step = options.passes_per_step;
+  }
+  const std::string differences =
+      protocol::Settings::differences(planned.settings(), options.settings(), "in the layer", "in the optimizer");
   require<InvalidArgument>(differences.empty(), "optimizer: '", weight.name,
                            "' is updated by its layer, which made room for other options: ", differences,
                            ". Give both the same");
@@ -146,7 +151,7 @@ void FederatedOptimizer::take_learning_rate(double learning_rate) {
   const protocol::SgdPlan plan(changed);
   for (const Slot& slot : slots_) {
     require<InvalidArgument>(!slot.parameter.weight().update, "optimizer: '", slot.parameter.name(),
-                             "' is updated under encryption, where every learning rate must be planned. Put the change "
+                             "' is updated by its layer, where every learning rate must be planned. Put the change "
                              "into the schedule");
     check_bits(slot, plan);
   }

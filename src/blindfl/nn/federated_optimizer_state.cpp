@@ -90,7 +90,9 @@ void FederatedOptimizer::save(ByteSink& out) const {
 void FederatedOptimizer::load(ByteSource& in) {
   reading_state([&] {
     // Where no layer has planned its room for all steps, a training may be made longer.
-    const bool may_be_longer = std::ranges::all_of(slots_, [](const Slot& slot) { return keeps(slot); });
+    const bool may_be_longer = std::ranges::all_of(slots_, [](const Slot& slot) {
+      return keeps(slot) || !slot.parameter.weight().update->has_room_for_planned_steps_only();
+    });
     protocol::read_state_header(in, "this optimizer", state_settings(), may_be_longer ? "steps" : "");
     std::vector<Bytes> origins(sessions_.size());
     for (Bytes& origin : origins) origin = protocol::StateOrigin::read(in);

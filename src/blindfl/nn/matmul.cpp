@@ -1,8 +1,12 @@
 #include "blindfl/nn/matmul.h"
 
 #include <ostream>
+#include <span>
 #include <utility>
 
+#include "blindfl/base/error.h"
+#include "blindfl/data/row_source.h"
+#include "blindfl/protocol/layers/keep_options.h"
 #include "blindfl/protocol/layers/matmul.h"
 #include "blindfl/protocol/plan/source_layer.h"
 
@@ -39,10 +43,20 @@ MatMulImpl::MatMulImpl(protocol::Session& session, const protocol::LayerPlan& pl
 }
 
 SourceOutput MatMulImpl::shares(const data::Batch& batch) {
-  return output_of(layer().forward(batch.features), batch.rows,
+  require<InvalidArgument>(batch.numbers.empty() || batch.numbers.size() == batch.rows, "a batch of ", batch.rows,
+                           " rows has ", batch.numbers.size(), " row numbers");
+  return output_of(layer().forward(batch.features, batch.numbers), batch.rows,
                    [source = source_, x = batch.features](const protocol::Derivative& derivative) {
                      source->backward(x, derivative);
                    });
+}
+
+void MatMulImpl::keep_layer_products(const data::RowSource& rows, const protocol::KeepOptions& options) const {
+  if (layer().params().shared()) return;  // A's share of B's weights changes at every step: there is nothing to keep
+  const auto features = [&](std::span<const std::uint32_t> numbers, std::size_t padded_rows) {
+    return rows.batch(numbers, padded_rows).features;
+  };
+  layer().keep_products(rows.rows(), features, options);
 }
 
 FederatedParameter MatMulImpl::weight_a() const {

@@ -1,29 +1,22 @@
 #include "blindfl/nn/models.h"
 
 #include <cmath>
+#include <span>
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
+#include "blindfl/nn/labels.h"
+#include "blindfl/nn/model_parts.h"
 
 namespace blindfl::nn {
 
 namespace {
 
-std::size_t first_width(const std::vector<std::size_t>& hidden) {
-  require<InvalidArgument>(!hidden.empty(), "a multi-layer perceptron needs at least one hidden layer");
-  return hidden.front();
-}
+constexpr const char* kMlp = "a multi-layer perceptron";
 
-/// Labels that a family cannot have train nonsense without a word otherwise: -1 and 1 instead of 0 and 1, say.
 void check_labels(Family family, const torch::Tensor& labels) {
   const torch::Tensor floats = labels.to(torch::kFloat32).contiguous();
-  const auto* values = floats.data_ptr<float>();
-  for (std::int64_t i = 0; i < floats.numel(); ++i) {
-    require<DataError>(family != Family::kLogistic || (values[i] >= 0 && values[i] <= 1), "label of row ", i,
-                       " of the batch: logistic regression takes labels between 0 and 1");
-    require<DataError>(family != Family::kPoisson || values[i] >= 0, "label of row ", i,
-                       " of the batch: Poisson regression takes counts");
-  }
+  nn::check_labels(family, std::span<const float>(floats.data_ptr<float>(), static_cast<std::size_t>(floats.numel())));
 }
 
 enum class Reduction { kMean, kNone };
@@ -103,8 +96,8 @@ torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size
 
 MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
                  std::size_t outputs, Activation activation, const MatMulOptions& options)
-    : source(register_module("source", MatMul(session, shape, first_width(hidden), options))),
-      bias(register_parameter("bias", initial_bias(shape.in_a + shape.in_b, first_width(hidden)))),
+    : source(register_module("source", MatMul(session, shape, first_of(hidden, kMlp), options))),
+      bias(register_parameter("bias", initial_bias(shape.in_a + shape.in_b, first_of(hidden, kMlp)))),
       top(register_module("top", make_top(hidden, outputs, activation))) {}
 
 torch::Tensor MlpImpl::forward(const data::Batch& batch) {

@@ -32,7 +32,7 @@ SourceOutput SourceModule<Layer>::output_of(protocol::OutputShare share, std::si
   const auto& spec = layer_->params().spec();
   return {.shares = {{&layer_->session(), layer_->layer(), std::move(share)}},
           .rows = rows,
-          .opening = {spec.output_scale, spec.derivative},
+          .opening = {spec.output_scale, spec.derivative, spec.top},
           .parts = {std::move(backward)}};
 }
 

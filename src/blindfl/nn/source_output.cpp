@@ -12,11 +12,11 @@
 namespace blindfl::nn {
 
 SourceOutput operator+(const SourceOutput& a, const SourceOutput& b) {
-  require<InvalidArgument>(a.rows == b.rows && a.opening.scale == b.opening.scale &&
+  require<InvalidArgument>(a.rows == b.rows && a.opening.scale == b.opening.scale && a.opening.top == b.opening.top &&
                                a.opening.derivative.scale == b.opening.derivative.scale &&
                                a.opening.derivative.largest == b.opening.derivative.largest &&
                                a.opening.derivative.clip == b.opening.derivative.clip,
-                           "outputs that are opened together need the same rows, output scale and derivative");
+                           "outputs that are opened together need the same rows, output scale, derivative and top");
   SourceOutput sum = a;
   for (const protocol::SessionShare& share : b.shares) {
     const auto same = std::ranges::find(sum.shares, share.session, &protocol::SessionShare::session);
@@ -108,6 +108,8 @@ struct OpenFunction : torch::autograd::Function<OpenFunction> {
 }  // namespace
 
 torch::Tensor open(const SourceOutput& output) {
+  require<InvalidArgument>(output.opening.top == protocol::Top::kOpen,
+                           "these outputs are for a shared top: they stay shared, and are not opened");
   if (!torch::GradMode::is_enabled()) return open_tensor(output);
   const torch::Tensor anchor = torch::zeros({1}, torch::requires_grad());
   return OpenFunction::apply(anchor, output);

@@ -37,6 +37,11 @@ struct DisclosureFacts {
   std::optional<bool> b_has_features{};  ///< nothing: not known yet
   std::size_t openings = 0;              ///< how often the same row is opened while weights change; 0: not known
   int output_scale = 16;                 ///< fractional bits that Z is opened with
+  /// A top on shares: nobody sees Z, dZ or a weight, and what is said of Z above does not apply.
+  bool shared_top = false;
+  int score_bits = 4;            ///< fractional bits that scores are opened with then
+  std::size_t scored_rows = 0;   ///< whose scores were opened at the end; 0: none, or not known
+  bool opens_mean_loss = false;  ///< of rows kept back, after each epoch
   std::optional<Party>
       weight_seed{};  ///< whose shares of the initial weights follow from a number in its job, as far as is known
 };
@@ -56,7 +61,11 @@ struct OpenTopReach {
 /// The same of one way each, for this model: only those that are open. Whole sentences.
 [[nodiscard]] std::vector<std::string> open_top_ways(const DisclosureFacts& model);
 
-/// What a party knows after training an open top model under the protocol, in plain words, a sentence or two each.
+/// What B learns under a shared top, in one sentence: "the mean loss of each epoch's validation, and the scores of 120
+/// rows, rounded to 4 fractional bits; nothing else".
+[[nodiscard]] std::string shared_top_openings(const DisclosureFacts& model);
+
+/// What a party knows after training a model under the protocol, in plain words, a sentence or two each.
 /// `never_saw` is about messages: what can be worked out from them all the same is in `could_work_out`.
 struct Disclosure {
   std::vector<std::string> learned;

@@ -10,9 +10,11 @@ namespace blindfl {
 Limbs Limbs::of(int value_bits, std::size_t count) {
   require<InvalidArgument>(value_bits > 0 && value_bits <= 126 && count > 0, "limbs: ", count, " limbs of numbers of ",
                            value_bits, " bits");
-  // A bit for the sign, and one for the carry that balanced digits may end with.
-  const int bits = (value_bits + 2 + static_cast<int>(count) - 1) / static_cast<int>(count);
-  require<InvalidArgument>(bits <= 62, "limbs: numbers of ", value_bits, " bits need more than ", count, " limbs");
+  // A bit for the sign, and with several limbs one for the carry that balanced digits may end with.
+  const int bits =
+      count == 1 ? value_bits + 1 : (value_bits + 2 + static_cast<int>(count) - 1) / static_cast<int>(count);
+  require<InvalidArgument>(bits <= (count == 1 ? 63 : 62), "limbs: numbers of ", value_bits, " bits need more than ",
+                           count, " limbs");
   return {bits, count};
 }
 
@@ -24,7 +26,7 @@ IntMatrix split_columns(const Limbs& limbs, const ShareMatrix& x) {
   bool too_long = false;
   for (std::size_t r = 0; r < x.rows(); ++r) {
     for (std::size_t c = 0; c < x.cols(); ++c) {
-      auto rest = static_cast<Int128>(x.row(r)[c]);
+      Int128 rest = signed_low_bits(x.row(r)[c], x.ring_bits());
       for (std::size_t l = 0; l < limbs.count; ++l) {
         // Balanced: between -half and half - 1, so that limbs are as short as they can be.
         const auto digit = static_cast<Int128>(static_cast<UInt128>(rest + half) & low) - half;
@@ -40,7 +42,7 @@ IntMatrix split_columns(const Limbs& limbs, const ShareMatrix& x) {
 }
 
 ShareMatrix stack_rows(const Limbs& limbs, const ShareMatrix& m) {
-  ShareMatrix stacked(m.rows() * limbs.count, m.cols(), m.scale());
+  ShareMatrix stacked(m.rows() * limbs.count, m.cols(), m.scale(), m.ring_bits());
   for (std::size_t l = 0; l < limbs.count; ++l) {
     const int shift = limbs.bits * static_cast<int>(l);
     for (std::size_t r = 0; r < m.rows(); ++r) {
@@ -49,6 +51,7 @@ ShareMatrix stack_rows(const Limbs& limbs, const ShareMatrix& m) {
       for (std::size_t c = 0; c < from.size(); ++c) to[c] = shift < 128 ? from[c] << shift : 0;
     }
   }
+  stacked.reduce();
   return stacked;
 }
 

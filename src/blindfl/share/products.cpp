@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
+#include "blindfl/share/dense_product.h"
 
 namespace blindfl {
 
@@ -26,24 +27,33 @@ std::size_t grain_of(std::size_t work, std::size_t pieces) {
   return std::max<std::size_t>(1, kGrain / std::max<std::size_t>(1, work / std::max<std::size_t>(1, pieces)));
 }
 
+/// The kernels that a product is faster with than with the plain loop, or none.
+const ProductKernels* kernels_for(const IntMatrix& x, const ShareMatrix& m, bool transposed) {
+  const ProductKernels* kernels = available_product_kernels().front();
+  return worth_cutting(*kernels, x, m, transposed) ? kernels : nullptr;
+}
+
 }  // namespace
 
 ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
   require<InvalidArgument>(x.cols() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " and ", m.rows(), " x ",
                            m.cols(), ": the inner dimensions differ");
-  ShareMatrix out(x.rows(), m.cols(), x.scale() + m.scale());
+  if (const ProductKernels* kernels = kernels_for(x, m, false)) return dense_product(*kernels, x, m, false, pool);
+  ShareMatrix out(x.rows(), m.cols(), x.scale() + m.scale(), m.ring_bits());
   pool.parallel_for(x.rows(), grain_of(x.stored() * m.cols(), x.rows()), [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = begin; r < end; ++r) {
       x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(r), v, m.row(c)); });
     }
   });
+  out.reduce();
   return out;
 }
 
 ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
   require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ", m.rows(),
                            " x ", m.cols(), ": the inner dimensions differ");
-  ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale());
+  if (const ProductKernels* kernels = kernels_for(x, m, true)) return dense_product(*kernels, x, m, true, pool);
+  ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale(), m.ring_bits());
   // Rows of x scatter over all of `out`, so threads share out its columns instead.
   pool.parallel_for(m.cols(), grain_of(x.stored() * m.cols(), m.cols()), [&](std::size_t begin, std::size_t end) {
     for (std::size_t r = 0; r < x.rows(); ++r) {
@@ -52,6 +62,7 @@ ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, Thread
           r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(c).subspan(begin, end - begin), v, from); });
     }
   });
+  out.reduce();
   return out;
 }
 

@@ -6,17 +6,18 @@
 
 namespace blindfl {
 
-/// `x * m` modulo 2^128: what a party does with a matrix it holds and its own share. Scales add up.
-/// Cost: one ring multiplication per stored entry of `x` and column of `m`.
+/// `x * m` in the ring of `m`: what a party does with a matrix it holds and its own share. Scales add up.
+/// Cost: one ring multiplication per stored entry of `x` and column of `m`; a fraction of that, in vectors, for a dense
+/// `x` and several columns: the less, the shorter its values and the ring.
 /// Throws InvalidArgument if the shapes do not fit.
 [[nodiscard]] ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool);
 [[nodiscard]] ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m);
 
-/// `transpose(x) * m` modulo 2^128, without making the transpose.
+/// `transpose(x) * m` in the ring of `m`, without making the transpose.
 [[nodiscard]] ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool);
 [[nodiscard]] ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m);
 
-/// The integers of `x` as elements of the ring.
+/// The integers of `x` as elements of the ring of 2^128.
 [[nodiscard]] ShareMatrix to_ring(const IntMatrix& x);
 
 /// Bits of the magnitude of a sum of `terms` products of values bounded by `left` and `right`; 128 if it could be more.

@@ -14,6 +14,8 @@ void check_alike(const ShareMatrix& a, const ShareMatrix& b) {
                            " and ", b.rows(), " x ", b.cols(), " cannot be added");
   require<InvalidArgument>(a.scale() == b.scale(), "shares at scales ", a.scale(), " and ", b.scale(),
                            " cannot be added: bring them to one scale first");
+  require<InvalidArgument>(a.ring_bits() == b.ring_bits(), "shares modulo 2^", a.ring_bits(), " and modulo 2^",
+                           b.ring_bits(), " cannot be added: bring them to one ring first");
 }
 
 // Reads the share as signed and divides by 2^k, halves upwards: the two parties' errors then cancel on average.
@@ -21,6 +23,12 @@ void check_alike(const ShareMatrix& a, const ShareMatrix& b) {
 UInt128 rounded_shift(UInt128 x, int k) {
   const auto s = static_cast<Int128>(x);
   return static_cast<UInt128>(s >> k) + (static_cast<UInt128>(s >> (k - 1)) & 1);
+}
+
+// Divides by 2^k modulo 2^ring_bits, halves upwards: what is lost above the ring is a multiple of the result's ring, so
+// that shares need not be read as signed, and nothing goes wrong.
+UInt128 rounded_shift_in_ring(UInt128 x, int k, int ring_bits) {
+  return low_bits(x + (static_cast<UInt128>(1) << (k - 1)), ring_bits) >> k;
 }
 
 UInt128 shifted(UInt128 x, int k) {
@@ -40,26 +48,37 @@ std::size_t ShareMatrix::checked_count(std::size_t rows, std::size_t cols) {
   return rows * cols;
 }
 
+int ShareMatrix::checked_ring(int ring_bits) {
+  require<InvalidArgument>(ring_bits >= 1 && ring_bits <= kMostRingBits, "a ring of ", ring_bits,
+                           " bits: it must have from 1 to ", kMostRingBits);
+  return ring_bits;
+}
+
+void ShareMatrix::reduce() {
+  for (UInt128& v : values_) v = low_bits(v, ring_bits_);
+}
+
 ShareMatrix& ShareMatrix::operator+=(const ShareMatrix& other) {
   check_alike(*this, other);
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] += other.values_[i];
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = low_bits(values_[i] + other.values_[i], ring_bits_);
   return *this;
 }
 
 ShareMatrix& ShareMatrix::operator-=(const ShareMatrix& other) {
   check_alike(*this, other);
-  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] -= other.values_[i];
+  for (std::size_t i = 0; i < values_.size(); ++i) values_[i] = low_bits(values_[i] - other.values_[i], ring_bits_);
   return *this;
 }
 
-ShareMatrix random_share(std::size_t rows, std::size_t cols, int scale, Random& random) {
-  ShareMatrix share(rows, cols, scale);
+ShareMatrix random_share(std::size_t rows, std::size_t cols, int scale, Random& random, int ring_bits) {
+  ShareMatrix share(rows, cols, scale, ring_bits);
   random.fill_integers(share.values());
+  share.reduce();
   return share;
 }
 
 std::pair<ShareMatrix, ShareMatrix> split(const ShareMatrix& value, Random& random) {
-  ShareMatrix mask = random_share(value.rows(), value.cols(), value.scale(), random);
+  ShareMatrix mask = random_share(value.rows(), value.cols(), value.scale(), random, value.ring_bits());
   ShareMatrix rest = value - mask;
   return {std::move(mask), std::move(rest)};
 }
@@ -69,7 +88,7 @@ ShareMatrix open(const ShareMatrix& a, const ShareMatrix& b) {
 }
 
 ShareMatrix transpose(const ShareMatrix& m) {
-  ShareMatrix transposed(m.cols(), m.rows(), m.scale());
+  ShareMatrix transposed(m.cols(), m.rows(), m.scale(), m.ring_bits());
   for (std::size_t r = 0; r < m.rows(); ++r) {
     for (std::size_t c = 0; c < m.cols(); ++c) transposed.row(c)[r] = m.row(r)[c];
   }
@@ -79,7 +98,7 @@ ShareMatrix transpose(const ShareMatrix& m) {
 ShareMatrix select_columns(const ShareMatrix& m, std::size_t first, std::size_t count) {
   require<InvalidArgument>(first <= m.cols() && count <= m.cols() - first, "select_columns: ", count, " columns from ",
                            first, " on, of ", m.cols());
-  ShareMatrix selected(m.rows(), count, m.scale());
+  ShareMatrix selected(m.rows(), count, m.scale(), m.ring_bits());
   for (std::size_t r = 0; r < m.rows(); ++r) std::ranges::copy(m.row(r).subspan(first, count), selected.row(r).begin());
   return selected;
 }
@@ -89,16 +108,41 @@ void place_columns(ShareMatrix& to, std::size_t first, const ShareMatrix& from) 
       first <= to.cols() && from.cols() <= to.cols() - first && from.rows() == to.rows() && from.scale() == to.scale(),
       "place_columns: ", from.rows(), " x ", from.cols(), " at scale ", from.scale(), " does not fit at column ", first,
       " of ", to.rows(), " x ", to.cols(), " at scale ", to.scale());
+  require<InvalidArgument>(from.ring_bits() == to.ring_bits(), "place_columns: shares modulo 2^", from.ring_bits(),
+                           " do not fit among shares modulo 2^", to.ring_bits());
   for (std::size_t r = 0; r < to.rows(); ++r) std::ranges::copy(from.row(r), to.row(r).subspan(first).begin());
+}
+
+ShareMatrix narrowed(const ShareMatrix& share, int ring_bits) {
+  require<InvalidArgument>(ring_bits <= share.ring_bits(), "shares modulo 2^", share.ring_bits(),
+                           " cannot be narrowed to 2^", ring_bits);
+  ShareMatrix result(share.rows(), share.cols(), share.scale(), ring_bits);
+  std::ranges::copy(share.values(), result.values().begin());
+  result.reduce();
+  return result;
+}
+
+ShareMatrix lifted(const ShareMatrix& share) {
+  ShareMatrix result(share.rows(), share.cols(), share.scale());
+  std::ranges::transform(share.values(), result.values().begin(),
+                         [&](UInt128 v) { return static_cast<UInt128>(signed_low_bits(v, share.ring_bits())); });
+  return result;
 }
 
 ShareMatrix rescale(const ShareMatrix& share, int scale) {
   check_shift(share.scale(), scale);
   const int k = share.scale() - scale;
-  ShareMatrix result(share.rows(), share.cols(), scale);
+  const int ring_bits = share.ring_bits();
+  const bool in_ring = ring_bits < ShareMatrix::kMostRingBits;
+  require<InvalidArgument>(!in_ring || k < ring_bits, "rescale: from scale ", share.scale(), " to ", scale,
+                           " leaves nothing of shares modulo 2^", ring_bits);
+  const int new_ring = in_ring ? std::min(ring_bits - k, ShareMatrix::kMostRingBits) : ring_bits;
+  ShareMatrix result(share.rows(), share.cols(), scale, new_ring);
   const auto from = share.values();
   const auto to = result.values();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = shifted(from[i], k);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    to[i] = in_ring && k > 0 ? rounded_shift_in_ring(from[i], k, ring_bits) : shifted(from[i], k);
+  }
   return result;
 }
 
@@ -120,16 +164,34 @@ double PublicFactor::value() const {
   return std::ldexp(static_cast<double>(mantissa), -exponent);
 }
 
+namespace {
+
+/// x * mantissa / 2^k, x read as signed, rounded as `rounded_shift` does: the product is exact, in 192 bits, and only
+/// what is left of it is taken modulo 2^128.
+UInt128 product_shifted(UInt128 x, std::int64_t mantissa, int k) {
+  const Int128 low_part = static_cast<Int128>(low64(x)) * mantissa;
+  const Int128 top = static_cast<Int128>(static_cast<std::int64_t>(high64(x))) * mantissa + (low_part >> 64);
+  const std::uint64_t low = low64(static_cast<UInt128>(low_part));
+  const auto bits = static_cast<UInt128>(top);
+  if (k <= 0) return (bits << 64 | low) << -k;
+  const std::uint64_t round = k <= 64 ? low >> (k - 1) & 1 : low64(static_cast<UInt128>(top >> (k - 65))) & 1;
+  if (k < 64) return (bits << (64 - k) | low >> k) + round;
+  return static_cast<UInt128>(top >> (k - 64)) + round;
+}
+
+}  // namespace
+
 ShareMatrix multiply_public(const ShareMatrix& share, const PublicFactor& factor, int scale) {
+  require<InvalidArgument>(share.ring_bits() == ShareMatrix::kMostRingBits, "a public factor of shares modulo 2^",
+                           share.ring_bits(), ": lift them first");
   const int k = share.scale() + factor.exponent - scale;
-  const auto mantissa = static_cast<UInt128>(static_cast<Int128>(factor.mantissa));
   ShareMatrix result(share.rows(), share.cols(), scale);
-  if (k >= 128) return result;  // a factor so small that every share rounds to zero
+  if (k >= 128 + PublicFactor::kBits) return result;  // a factor so small that every share rounds to zero
   require<InvalidArgument>(k > -128, "a public factor of 2^", -factor.exponent, " from scale ", share.scale(), " to ",
                            scale, " shifts everything out");
   const auto from = share.values();
   const auto to = result.values();
-  for (std::size_t i = 0; i < from.size(); ++i) to[i] = shifted(from[i] * mantissa, k);
+  for (std::size_t i = 0; i < from.size(); ++i) to[i] = product_shifted(from[i], factor.mantissa, k);
   return result;
 }
 
@@ -152,7 +214,7 @@ std::vector<double> decode_ring(const ShareMatrix& opened) {
   std::vector<double> reals;
   reals.reserve(opened.values().size());
   for (const UInt128 v : opened.values()) {
-    reals.push_back(std::ldexp(static_cast<double>(static_cast<Int128>(v)), -opened.scale()));
+    reals.push_back(std::ldexp(static_cast<double>(signed_low_bits(v, opened.ring_bits())), -opened.scale()));
   }
   return reals;
 }

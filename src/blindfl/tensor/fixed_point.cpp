@@ -1,10 +1,23 @@
 #include "blindfl/tensor/fixed_point.h"
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 
 #include "blindfl/base/error.h"
 
 namespace blindfl {
+
+namespace {
+
+/// Of an exponent from 0 to kMaxScale: its bits, without a call.
+double power_of_two(int exponent) {
+  constexpr int kBias = 1023;
+  constexpr int kMantissaBits = 52;
+  return std::bit_cast<double>(static_cast<std::uint64_t>(kBias + exponent) << kMantissaBits);
+}
+
+}  // namespace
 
 FixedPoint::FixedPoint(const FixedPointSpec& spec)
     : scale_(spec.scale), largest_(spec.largest), bound_(0), clip_(spec.clip) {
@@ -20,13 +33,17 @@ FixedPoint::FixedPoint(const FixedPointSpec& spec)
 
 std::int64_t FixedPoint::encode(double x, std::size_t row, std::size_t column) const {
   require<DataError>(std::isfinite(x), "row ", row, ", column ", column, ": not a finite number");
-  // Scaling by a power of two is exact, and so is rounding: no sum can carry a half over to the next integer.
+  // Scaling by a power of two is exact, and so is rounding, half away from 0: no sum carries a half over to the next
+  // integer.
   if (std::abs(x) > largest_) {
     require<DataError>(clip_, "row ", row, ", column ", column, ": outside the agreed range of +-", largest_,
                        "; raise the range, rescale the column, or ask for clipping");
     x = std::copysign(largest_, x);
   }
-  return static_cast<std::int64_t>(std::round(std::ldexp(x, scale_)));
+  const double scaled = x * power_of_two(scale_);
+  const auto whole = static_cast<std::int64_t>(scaled);
+  const double rest = scaled - static_cast<double>(whole);
+  return whole + static_cast<std::int64_t>(2 * rest);
 }
 
 double FixedPoint::decode(std::int64_t value) const {

@@ -159,8 +159,10 @@ IntMatrix IntMatrix::select_rows(std::span<const std::uint32_t> rows, std::size_
 
 IntMatrix encode_dense(const FixedPoint& encoding, std::size_t rows, std::size_t cols, std::span<const double> values) {
   std::vector<std::int64_t> encoded(values.size());
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    encoded[i] = encoding.encode(values[i], i / std::max<std::size_t>(cols, 1), i % std::max<std::size_t>(cols, 1));
+  const std::size_t width = std::max<std::size_t>(cols, 1);
+  for (std::size_t first = 0, row = 0; first < values.size(); first += width, ++row) {
+    const std::size_t end = std::min(width, values.size() - first);
+    for (std::size_t c = 0; c < end; ++c) encoded[first + c] = encoding.encode(values[first + c], row, c);
   }
   return IntMatrix::dense(rows, cols, std::move(encoded), encoding.scale(), encoding.bound());
 }

@@ -57,8 +57,10 @@ void RunLog::step(const StepReport& report) {
   epoch_ = report.epoch;
   rows_ += report.rows;
   ++steps_;
-  loss_ += report.loss.value_or(0) * static_cast<double>(report.labelled);
-  labelled_ += report.labelled;
+  if (report.loss) {  // under a shared top nobody knows it
+    loss_ += *report.loss * static_cast<double>(report.labelled);
+    labelled_ += report.labelled;
+  }
   if (options_.progress) {
     progress_.set_bytes(sessions_.sent().bytes + sessions_.received().bytes);
     progress_.show(report);

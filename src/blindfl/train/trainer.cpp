@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
+#include "blindfl/nn/keep_products.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::train {
@@ -16,7 +17,7 @@ namespace {
 protocol::Settings settings(const TrainOptions& options, std::size_t rows) {
   protocol::Settings settings;
   settings.add("rows", rows).add("batch", options.batch).add("epochs", options.epochs);
-  settings.add("order_seed", options.order_seed);
+  settings.add("order_seed", options.order_seed).add("keep_products", options.keep_products);
   return settings.add(options.sgd.settings());
 }
 
@@ -35,6 +36,15 @@ std::vector<std::int64_t> counting_rows(const data::Batch& batch) {
     if (batch.counts.empty() || batch.counts[i]) rows.push_back(static_cast<std::int64_t>(i));
   }
   return rows;
+}
+
+BatchStep step_of(Forward forward, WeightedLoss loss, double most_for_placeholders) {
+  return [forward = std::move(forward), loss = std::move(loss), most_for_placeholders](const data::Batch& batch) {
+    const torch::Tensor value = batch_loss(loss, forward(batch), batch, most_for_placeholders);
+    StepLoss step{.backward = [value] { value.backward(); }};
+    if (!counting_rows(batch).empty()) step.value = value.item<double>();
+    return step;
+  };
 }
 
 }  // namespace
@@ -59,8 +69,12 @@ Trainer::Trainer(const nn::FederatedModule& model, Forward forward, Loss loss, c
 
 Trainer::Trainer(const nn::FederatedModule& model, Forward forward, WeightedLoss loss, const data::RowSource& rows,
                  const TrainOptions& options)
-    : forward_(std::move(forward)),
-      loss_(std::move(loss)),
+    : Trainer(model, step_of(std::move(forward), std::move(loss), options.most_for_placeholders), rows, options) {}
+
+Trainer::Trainer(const nn::FederatedModule& model, BatchStep step, const data::RowSource& rows,
+                 const TrainOptions& options)
+    : model_(model),
+      pass_(std::move(step)),
       rows_(rows),
       options_(options),
       order_(rows.rows(), options.batch, options.order_seed),
@@ -85,29 +99,38 @@ const std::vector<std::uint32_t>& Trainer::next_batch() {
   return batches_[step_ % steps_per_epoch()];
 }
 
+void Trainer::keep_products() {
+  if (std::exchange(begun_, true)) return;
+  const bool worth_it = steps() - step_ >= steps_per_epoch();
+  if (!options_.keep_products || options_.sgd.weight_decay != 0 || !worth_it) return;
+  nn::keep_products(model_, rows_, options_.kept);
+}
+
 StepReport Trainer::take_step(const BeforeStep& before_step) {
-  const data::Batch batch = rows_.batch(next_batch(), options_.batch);
-  const torch::Tensor value = batch_loss(loss_, forward_(batch), batch, options_.most_for_placeholders);
+  const std::vector<std::uint32_t>& numbers = next_batch();
+  keep_products();
+  data::Batch batch = rows_.batch(numbers, options_.batch);
+  batch.numbers = numbers;
+  const StepLoss loss = pass_(batch);
   optimizer_.zero_grad();
-  value.backward();
+  loss.backward();
   if (before_step) before_step();
   optimizer_.step();
   ++step_;
 
-  StepReport report{.epoch = epoch_,
-                    .epochs = options_.epochs,
-                    .step = step_,
-                    .steps = steps(),
-                    .rows = batch.rows,
-                    .loss = {},
-                    .labelled = counting_rows(batch).size()};
-  if (report.labelled > 0) report.loss = value.item<double>();
-  return report;
+  return {.epoch = epoch_,
+          .epochs = options_.epochs,
+          .step = step_,
+          .steps = steps(),
+          .rows = batch.rows,
+          .loss = loss.value,
+          .labelled = counting_rows(batch).size()};
 }
 
 void Trainer::resume_after(std::size_t step) {
   require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot resume after ", step);
   step_ = step;
+  begun_ = false;
 }
 
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,

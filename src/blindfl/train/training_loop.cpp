@@ -3,12 +3,18 @@
 #include <algorithm>
 #include <utility>
 
+#include "blindfl/base/error.h"
+#include "blindfl/nn/range_watcher.h"
+
 namespace blindfl::train {
 
 namespace {
 
 /// Steps between two votes to stop.
 constexpr std::uint64_t kStepsBetweenVotes = 8;
+
+/// Steps between two looks at the ranges of functions on shares, if nothing else calls for one.
+constexpr std::uint64_t kStepsBetweenRangeChecks = 16;
 
 /// Checkpoints of a whole run, about, where there are more epochs than anybody wants to go back to.
 constexpr std::size_t kCheckpoints = 100;
@@ -42,6 +48,8 @@ void TrainingLoop::step(RunLog* log) {
   if (log != nullptr) log->step(report);
   state_.step = trainer_.step();
   const bool epoch_ends = state_.step % trainer_.steps_per_epoch() == 0;
+  // Validation of what left its range would say nothing.
+  if (epoch_ends || state_.step % kStepsBetweenRangeChecks == 0) check_ranges();
   StopVote vote{.stop = options_.stop_asked && options_.stop_asked()};
   if (epoch_ends && options_.validate) validate(vote, log);
   if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
@@ -95,7 +103,22 @@ void TrainingLoop::count_traffic() {
   state_.received = received_before_ + sessions_.received();
 }
 
+// What was looked at already is not looked at again.
+void TrainingLoop::check_ranges() {
+  try {
+    nn::check_ranges(model_);
+  } catch (const nn::OutOfRange& out) {
+    // Nobody leaves before all know, and whoever does not learn it in words has lost the link.
+    try {
+      (void)exchange_votes(sessions_, state_.step, {});
+    } catch (const Error&) {
+    }
+    fail<nn::OutOfRange>("after step ", state_.step, ": ", out.what());
+  }
+}
+
 void TrainingLoop::checkpoint() {
+  check_ranges();
   state_.seconds = seconds();
   count_traffic();
   // Keys of a scheme are made at its first use, and stay.

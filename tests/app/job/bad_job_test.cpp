@@ -158,7 +158,8 @@ TEST(BadJob, HasAValueOutOfRange) {
 
 TEST(BadJob, HasAWordThatIsNoChoice) {
   expect_refusals({
-      {kParty, "  party: a\n  accept: all\n", "8:11: private.accept must be one of nothing, open_top, not 'all'"},
+      {kParty, "  party: a\n  accept: all\n",
+       "8:11: private.accept must be one of nothing, open_top, fine_scores, not 'all'"},
       {"kind: mlp", "kind: mpl",
        "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, not 'mpl'; did you mean mlp?"},
       {"kind: mlp", "kind: transformer",

@@ -54,6 +54,17 @@ TEST(KeptJob, OfAModelIsTheSectionSharedLineByLine) {
   EXPECT_THROW((void)parse_kept_shared(text.substr(0, text.size() - 1)), DataError);
 }
 
+TEST(KeptJob, OfATimeWhenEveryTopWasOpenHasAnOpenOne) {
+  const Shared shared = parse_kept_shared("model.kind=lr\nalignment.mode=aligned\n");
+  EXPECT_EQ(shared.model.top, protocol::Top::kOpen) << "whatever the default is now";
+  EXPECT_EQ(parse_kept("shared: {model: {kind: lr}, alignment: {mode: aligned}}\nprivate: {party: a}\n", "kept")
+                .shared.model.top,
+            protocol::Top::kOpen);
+  Shared on_shares = shared;
+  on_shares.model.top = protocol::Top::kShared;
+  EXPECT_EQ(parse_kept_shared(kept_shared(on_shares)), on_shares);
+}
+
 TEST(KeptJob, NamesWhatChanged) {
   const Job was = job_with({});
   EXPECT_THAT(changes(was, job_with({"shared.training.batch=64"})),

@@ -43,12 +43,13 @@ TEST(ReportFacts, HaveTheHidingOfTheRunAndTheSecurityOfItsSchemes) {
   for (const Party party : {Party::kA, Party::kB}) {
     const run::RunReport small = report_of(shared, party, 60, 10000);
     EXPECT_EQ(fact(small, "security"), "lattice 128 bits");
-    EXPECT_THAT(fact(small, "hiding of masks and noise"), HasSubstr("bits for the whole run"));
+    EXPECT_THAT(fact(small, "hiding of masks and noise"), HasSubstr("(for the whole run)"));
     EXPECT_FALSE(small.model.short_keys);
   }
   shared.model.kind = job::ModelKind::kMlp;
   EXPECT_THAT(fact(report_of(shared, Party::kA, 392, 10000000), "hiding of masks and noise"),
-              HasSubstr("below the 40 that are aimed at"));
+              HasSubstr("(for the whole run)"))
+      << "what the lattice cannot hide for so many rows, it refuses";
 }
 
 TEST(ReportFacts, NameShortKeysWhereThePlannerTookThem) {

@@ -57,7 +57,8 @@ class FinishedModel : public ::testing::Test {
                              .shape_a = a.shape(),
                              .shape_b = b.shape()};
       const JobModel model = make_model(s, shared.model, job_layers(shared, a.shape(), b.shape(), 3));
-      const auto masks = protocol::MaskKey::draw(s.random(), facts.name());
+      Random random = s.random();
+      const auto masks = protocol::MaskKey::draw(random, facts.name());
       save_preparation(folder_of(s.party()) / "model", s.party() == Party::kA ? a : b);
       train::save_keys(folder_of(s.party()) / "model", s);
       save_model(folder_of(s.party()) / "model", facts, masks, model);

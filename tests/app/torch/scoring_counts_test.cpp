@@ -7,6 +7,7 @@
 #include <sstream>
 #include <thread>
 
+#include "blindfl/app/job/own.h"
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "testing/scratch_folder.h"
@@ -24,7 +25,7 @@ const std::string kOwner = "party A of run r";
 class Scorings : public ::testing::Test {
  protected:
   std::uint64_t count(const std::string& model, const std::string& file, std::uint64_t most = 16) {
-    return count_scoring(folder_.path(), kOwner, model, digest_of(file), most);
+    return count_scoring(folder_.path(), kOwner, model, digest_of(file), {.most = most});
   }
   testing::ScratchFolder folder_;
 };
@@ -49,11 +50,31 @@ TEST_F(Scorings, EndAtTheLimit) {
   const auto refused =
       AllOf(HasSubstr("has been scored 2 times with this model"), HasSubstr("private.limits.scorings is 2"));
   EXPECT_THAT(message_of<ConfigError>([&] { (void)count("r-10", "march", 2); }), refused);
-  EXPECT_THAT(message_of<ConfigError>([&] { check_scorings(folder_.path(), kOwner, "r-10", digest_of("march"), 2); }),
-              refused);
-  EXPECT_NO_THROW(check_scorings(folder_.path(), kOwner, "r-10", digest_of("april"), 2));
+  EXPECT_THAT(
+      message_of<ConfigError>([&] { check_scorings(folder_.path(), kOwner, "r-10", digest_of("march"), {.most = 2}); }),
+      refused);
+  EXPECT_NO_THROW(check_scorings(folder_.path(), kOwner, "r-10", digest_of("april"), {.most = 2}));
   EXPECT_EQ(count("r-10", "march", 3), 3U) << "what was refused was not counted";
   EXPECT_THROW((void)count("r-10", "may", 0), ConfigError);
+}
+
+TEST_F(Scorings, ThatRoundAnewEndAfterTheFirstUnlessTheJobSaysOtherwise) {
+  job::Model model;
+  job::Limits limits;
+  model.top = protocol::Top::kOpen;
+  EXPECT_EQ(limits.scorings_of(model), 16U);
+  model.top = protocol::Top::kShared;
+  EXPECT_EQ(limits.scorings_of(model), 1U);
+  const auto score = [&] {
+    return count_scoring(folder_.path(), kOwner, "r-10", digest_of("march"),
+                         {.most = limits.scorings_of(model), .repeats = Repeats::kRoundedAnew});
+  };
+  EXPECT_EQ(score(), 1U);
+  EXPECT_THAT(message_of<ConfigError>(score),
+              AllOf(HasSubstr("scored 1 time with this model, and private.limits.scorings is 1"),
+                    HasSubstr("each scoring rounds the scores anew"), HasSubstr("once per model")));
+  limits.scorings = 2;
+  EXPECT_EQ(score(), 2U);
 }
 
 TEST_F(Scorings, AtTheSameTimeAreAllCounted) {

@@ -1,123 +1,29 @@
-// Every set of kernels against schoolbook arithmetic, and against each other.
+// Every set of kernels against schoolbook arithmetic, and against each other; transforms: transforms_test.cpp.
 
 #include "blindfl/he/lattice/kernels.h"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "blindfl/base/aligned.h"
 #include "blindfl/base/error.h"
-#include "blindfl/base/random.h"
+#include "blindfl/base/int128.h"
 #include "blindfl/he/lattice/packing.h"
+#include "he/lattice/kernel_set.h"
 
 namespace blindfl::he::lattice::kernels_test {
 namespace {
 
 using Values = AlignedVector<std::uint64_t>;
 
-std::vector<std::string> names() {
-  std::vector<std::string> all;
-  for (const Kernels* kernels : available_kernels()) all.emplace_back(kernels->name);
-  return all;
-}
-
-class KernelSet : public ::testing::TestWithParam<std::string> {
- protected:
-  const Kernels& kernels_ = kernels_by_name(GetParam());
-  SeededRandom random_{3};
-
-  Values random_values(std::size_t n, const Modulus& m) {
-    Values values(n);
-    for (auto& v : values) v = random_.below(m.value());
-    return values;
-  }
-};
-
-/// The product modulo x^N + 1, by the definition.
-Values schoolbook(const Values& a, const Values& b, const Modulus& m) {
-  const std::size_t n = a.size();
-  Values out(n, 0);
-  for (std::size_t i = 0; i < n; ++i) {
-    for (std::size_t j = 0; j < n; ++j) {
-      const std::uint64_t product = m.multiply(a[i], b[j]);
-      const std::size_t k = (i + j) % n;
-      out[k] = m.add(out[k], i + j < n ? product : (m.value() - product) % m.value());
-    }
-  }
-  return out;
-}
-
-TEST_P(KernelSet, TransformsTurnPolynomialProductsIntoPointwiseOnes) {
-  for (const std::size_t degree :
-       {std::size_t{64}, std::size_t{128}, std::size_t{256}, std::size_t{512}, std::size_t{1024}}) {
-    for (const int bits : {20, 35, 48}) {
-      const Modulus m(largest_primes(bits, 1, degree)[0], degree);
-      Values a = random_values(degree, m);
-      Values b = random_values(degree, m);
-      // The edges of the range too.
-      a[0] = a[degree - 1] = b[0] = m.value() - 1;
-      const Values expected = schoolbook(a, b, m);
-      kernels_.forward(a.data(), m);
-      kernels_.forward(b.data(), m);
-      for (auto& v : b) v = m.to_montgomery(v);
-      Values product(degree);
-      kernels_.multiply(product.data(), a.data(), b.data(), degree, m);
-      kernels_.inverse(product.data(), m, m.last_stage());
-      EXPECT_EQ(product, expected) << "degree " << degree << ", " << bits << " bits";
-    }
-  }
-}
-
-TEST_P(KernelSet, AgreesWithThePortableOneAtTheShippedDegree) {
-  const Kernels& portable = portable_kernels();
-  for (const int bits : {35, 48}) {
-    const Modulus m(largest_primes(bits, 1, 8192)[0], 8192);
-    for (const Values& start :
-         {random_values(8192, m), Values(8192, m.value() - 1), Values(8192, 0), Values(8192, 1)}) {
-      Values mine = start;
-      Values theirs = start;
-      kernels_.forward(mine.data(), m);
-      portable.forward(theirs.data(), m);
-      ASSERT_EQ(mine, theirs);
-      kernels_.inverse(mine.data(), m, m.last_stage());
-      ASSERT_EQ(mine, start);
-      portable.inverse(theirs.data(), m, m.last_stage_times_radix());
-      kernels_.forward(mine.data(), m);
-      kernels_.inverse(mine.data(), m, m.last_stage_times_radix());
-      ASSERT_EQ(mine, theirs);
-      for (std::size_t i = 0; i < start.size(); ++i) ASSERT_EQ(mine[i], m.to_montgomery(start[i]));
-    }
-  }
-}
-
-TEST_P(KernelSet, APolynomialInAPowerOfXIsConstantOnBlocks) {
-  // What makes transforms of the private matrix short: in x^8, only every eighth value differs.
-  const Modulus m(largest_primes(48, 1, 512)[0], 512);
-  Values a(512, 0);
-  for (std::size_t i = 0; i < 512; i += 8) a[i] = random_.below(m.value());
-  kernels_.forward(a.data(), m);
-  for (std::size_t i = 0; i < 512; ++i) EXPECT_EQ(a[i], a[i / 8 * 8]);
-}
-
-TEST_P(KernelSet, ShortTransformsAreTheDifferentValuesOfWholeOnes) {
-  for (const std::size_t count : {std::size_t{8}, std::size_t{64}, std::size_t{128}, std::size_t{256}}) {
-    const std::size_t degree = 1024;
-    const Modulus m(largest_primes(48, 1, degree)[0], degree);
-    Values together = random_values(8 * count, m);
-    together[0] = together[8 * count - 1] = m.value() - 1;
-    std::vector<Values> whole(8, Values(degree, 0));
-    for (std::size_t i = 0; i < 8 * count; ++i) whole[i % 8][i / 8 * (degree / count)] = together[i];
-    kernels_.forward_short(together.data(), count, m);
-    for (std::size_t k = 0; k < 8; ++k) {
-      portable_kernels().forward(whole[k].data(), m);
-      for (std::size_t i = 0; i < degree; ++i) ASSERT_EQ(whole[k][i], together[i / (degree / count) * 8 + k]);
-    }
-  }
-}
+class KernelSet : public AnyKernels {};
 
 TEST_P(KernelSet, MultipliesAndSubtracts) {
-  const Modulus m(largest_primes(48, 1, 64)[0], 64);
+  const Modulus m(largest_primes(50, 1, 64)[0], 64);
   const Values a = random_values(64, m);
   const Values b = random_values(64, m);
   const Values start = random_values(64, m);
@@ -130,10 +36,10 @@ TEST_P(KernelSet, MultipliesAndSubtracts) {
 
 TEST_P(KernelSet, AccumulatesAnyNumberOfTermsOfAnyRepeat) {
   const std::size_t n = 192;  // 64s, and not only
-  for (const int bits : {35, 48}) {
+  for (const int bits : {35, 48, 49, 50}) {
     const Modulus m(largest_primes(bits, 1, 64)[0], 64);
     for (const std::size_t repeat : {std::size_t{1}, std::size_t{8}, std::size_t{16}, std::size_t{64}}) {
-      for (const std::size_t count : {1, 2, 7, 8, 9, 16, 17, 100}) {
+      for (const std::size_t count : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 100}) {
         const bool largest = count == 100;  // worst case for the lazy sums
         Values left = largest ? Values(count * n, m.value() - 1) : random_values(count * n, m);
         const Values right = largest ? Values(count * n, m.value() - 1) : random_values(count * n, m);
@@ -163,8 +69,47 @@ TEST_P(KernelSet, AccumulatesAnyNumberOfTermsOfAnyRepeat) {
   }
 }
 
+TEST_P(KernelSet, AccumulatesRightValuesThatAreNotResidues) {
+  const std::size_t n = 64;
+  for (const int bits : {20, 35, 48, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    for (const int right_bits : {40, 48, 50}) {
+      for (const std::size_t count : {3, 4, 5, 17, 40}) {
+        const std::uint64_t most = std::uint64_t{1} << right_bits;
+        const Values left = count == 40 ? Values(count, m.value() - 1) : random_values(count, m);
+        Values right(count * n, most);
+        if (count != 40) {
+          for (auto& v : right) v = random_.below(most);
+        }
+        const Values a(n, m.value() - 1);
+        Values out(n);
+        kernels_.multiply_accumulate(out.data(), a.data(), a.data(),
+                                     {left.data(), 1, n, right.data(), n, count, right_bits}, n, m);
+        for (std::size_t p = 0; p < n; ++p) {
+          std::uint64_t sum = 1;
+          for (std::size_t t = 0; t < count; ++t) sum = m.add(sum, m.multiply(left[t], right[t * n + p]));
+          ASSERT_EQ(m.to_montgomery(out[p]), sum) << bits << " bits, " << right_bits << ", " << count << " terms";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(KernelSet, AccumulatesThousandsOfTermsModuloASmallPrime) {
+  const Modulus m(largest_primes(35, 1, 64)[0], 64);
+  // Products just below 2^52: the sum of their lower halves must not leave its word.
+  const std::size_t count = 10000;
+  const std::uint64_t right = (std::uint64_t{1} << 17) - 1;
+  const Values left(count, m.value() - 1);
+  const Values rights(8 * count, right);
+  Values out(8, 0);
+  kernels_.accumulate(out.data(), {left.data(), 1, 8, rights.data(), 8, count, 0}, 8, m);
+  const std::uint64_t sum = m.multiply(m.multiply(m.value() - 1, right), count);
+  for (const std::uint64_t v : out) EXPECT_EQ(m.to_montgomery(v), sum);
+}
+
 TEST_P(KernelSet, ASumOfNoTermsIsItsFirstProduct) {
-  const Modulus m(largest_primes(48, 1, 64)[0], 64);
+  const Modulus m(largest_primes(50, 1, 64)[0], 64);
   const Values a = random_values(64, m);
   const Values b = random_values(64, m);
   Values out(64);
@@ -173,10 +118,15 @@ TEST_P(KernelSet, ASumOfNoTermsIsItsFirstProduct) {
 }
 
 TEST_P(KernelSet, DividesByADroppedPrimeRoundingToTheNearest) {
-  const auto primes = largest_primes(35, 2, 64);
-  for (const std::uint64_t prime : {largest_primes(48, 1, 64)[0], primes[0], primes[1]}) {
+  const auto small = largest_primes(35, 2, 64);
+  const auto large = largest_primes(50, 2, 64);
+  for (const auto& [prime, divisor] : std::vector<std::pair<std::uint64_t, std::uint64_t>>{{large[0], small[0]},
+                                                                                           {small[0], small[1]},
+                                                                                           {small[1], small[0]},
+                                                                                           {large[0], large[1]},
+                                                                                           {large[1], large[0]}}) {
     const Modulus m(prime, 64);
-    const Modulus by(primes[prime == primes[1] ? 0 : 1], 64);
+    const Modulus by(divisor, 64);
     // Numbers below q * by, by their residues; the edges of the rounding among them.
     Values residues(192);
     Values dropped(192);
@@ -195,6 +145,93 @@ TEST_P(KernelSet, DividesByADroppedPrimeRoundingToTheNearest) {
   }
 }
 
+TEST_P(KernelSet, MakesMixedRadixDigitsAndTheirNumber) {
+  const std::size_t n = 192;
+  for (const std::vector<int>& sizes : {std::vector<int>{50, 50, 50}, {50, 35, 44, 50}, {20, 50, 20}, {36, 35, 35}}) {
+    std::vector<Modulus> moduli;
+    for (std::size_t i = 0; i < sizes.size(); ++i) {
+      moduli.emplace_back(largest_primes(sizes[i], sizes.size(), 64)[i], 64);  // no two are the same
+    }
+    std::vector<Values> digits;
+    for (const Modulus& m : moduli) {
+      digits.push_back(random_values(n, m));
+      for (std::size_t p = 0; p < 8; ++p) digits.back()[p] = 0;
+      for (std::size_t p = 4; p < 16; ++p) digits.back()[p] = m.value() - 1;
+    }
+    std::vector<Values> residues(moduli.size(), Values(n));
+    for (std::size_t l = 0; l < moduli.size(); ++l) {
+      for (std::size_t p = 0; p < n; ++p) {
+        std::uint64_t x = 0;
+        for (std::size_t i = moduli.size(); i-- > 0;) {
+          x = moduli[l].add(moduli[l].multiply(x, moduli[i].value()), digits[i][p]);
+        }
+        residues[l][p] = x;
+      }
+    }
+
+    std::vector<Values> rest = residues;
+    for (std::size_t i = 0; i < moduli.size(); ++i) {
+      ASSERT_EQ(rest[i], digits[i]) << "digit " << i;
+      for (std::size_t l = i + 1; l < moduli.size(); ++l) {
+        const Modulus& m = moduli[l];
+        const std::uint64_t one_over = m.to_montgomery(m.inverse(moduli[i].value() % m.value()));
+        kernels_.subtract_divide(rest[l].data(), digits[i].data(), one_over, n, m);
+      }
+    }
+    for (std::size_t l = 0; l < moduli.size(); ++l) {
+      Values x = digits.back();  // which may be larger than this prime
+      for (std::size_t i = moduli.size() - 1; i-- > 0;) {
+        const std::uint64_t by = moduli[l].to_montgomery(moduli[i].value());
+        kernels_.multiply_add(x.data(), by, digits[i].data(), n, moduli[l]);
+      }
+      ASSERT_EQ(x, residues[l]) << "residue " << l;
+    }
+  }
+}
+
+TEST_P(KernelSet, MixedRadixStepsTakeDigitsUpTo2To50) {
+  const std::uint64_t most = std::uint64_t{1} << 50;
+  for (const int bits : {20, 35, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    const std::uint64_t q = m.value();
+    const Values digit{0, most, most, 0, q - 1, q, 1, most - 1};
+    const Values start{0, 0, q - 1, q - 1, 0, 1, q - 1, q - 1};
+    Values out = start;
+    kernels_.subtract_divide(out.data(), digit.data(), q - 1, 8, m);
+    for (std::size_t p = 0; p < 8; ++p) {
+      const std::uint64_t product = m.multiply(m.add(start[p], q - digit[p] % q), q - 1);
+      EXPECT_EQ(m.to_montgomery(out[p]), product) << bits << " bits, " << p;
+    }
+    const Values large{0, 0, most, most, q, most - 1, 1, 5};
+    out = large;
+    kernels_.multiply_add(out.data(), q - 1, digit.data(), 8, m);
+    for (std::size_t p = 0; p < 8; ++p) {
+      const std::uint64_t sum = m.add(m.multiply(large[p], q - 1), m.to_montgomery(digit[p]));
+      EXPECT_EQ(m.to_montgomery(out[p]), sum) << bits << " bits, " << p;
+    }
+  }
+}
+
+TEST_P(KernelSet, LiftsNumbersOfAnySize) {
+  constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
+  for (const int bits : {20, 35, 48, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    const auto q = static_cast<std::int64_t>(m.value());
+    AlignedVector<std::int64_t> wide(200);
+    for (auto& x : wide) x = static_cast<std::int64_t>(random_.below(~std::uint64_t{0}));
+    const std::int64_t two62 = std::int64_t{1} << 62;
+    const std::vector<std::int64_t> edges{0,         1,     -1,         q - 1,      1 - q,         q,
+                                          -q,        q + 1, -q - 1,     two62,      -two62,        two62 - 1,
+                                          1 - two62, kMost, -kMost - 1, 0xFFFFFFFF, kMost / q * q, -(kMost / q * q)};
+    std::copy(edges.begin(), edges.end(), wide.begin());
+    Values lifted(wide.size());
+    kernels_.lift_wide(lifted.data(), wide.data(), wide.size(), m);
+    for (std::size_t i = 0; i < wide.size(); ++i) {
+      ASSERT_EQ(lifted[i], static_cast<std::uint64_t>((wide[i] % q + q) % q)) << wide[i] << ", " << bits << " bits";
+    }
+  }
+}
+
 TEST_P(KernelSet, LiftsAndAddsSmallNumbers) {
   const Modulus m(largest_primes(35, 1, 64)[0], 64);
   const std::uint64_t q = m.value();
@@ -209,7 +246,7 @@ TEST_P(KernelSet, LiftsAndAddsSmallNumbers) {
 }
 
 TEST_P(KernelSet, PacksAndUnpacksEveryWidth) {
-  for (int bits = 20; bits <= 48; ++bits) {
+  for (int bits = 20; bits <= 50; ++bits) {
     const std::uint64_t bound = std::uint64_t{1} << bits;
     for (const std::size_t count : {kPackedBlock, 4 * kPackedBlock}) {
       Values values(count);
@@ -271,7 +308,8 @@ TEST(Kernels, AreFoundByNameOrRefusedNamingThoseThereAre) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Sets, KernelSet, ::testing::ValuesIn(names()), [](const auto& name) { return name.param; });
+INSTANTIATE_TEST_SUITE_P(Sets, KernelSet, ::testing::ValuesIn(kernel_names()),
+                         [](const auto& name) { return name.param; });
 
 }  // namespace
 }  // namespace blindfl::he::lattice::kernels_test

@@ -36,12 +36,15 @@ TEST(Primes, AreTheLargestOfTheirSizeThatTheRingTakes) {
     EXPECT_EQ(std::bit_width(q), 48);
   }
   EXPECT_THROW((void)largest_primes(20, 100, 8192), InvalidArgument);
-  EXPECT_THROW((void)largest_primes(49, 1, 8192), InvalidArgument);
+  EXPECT_THROW((void)largest_primes(51, 1, 8192), InvalidArgument);
 }
 
 TEST(Modulus, RefusesWhatTheKernelsCannotTake) {
-  const std::uint64_t good = largest_primes(48, 1, 8192)[0];
+  const std::uint64_t good = largest_primes(50, 1, 8192)[0];
   EXPECT_NO_THROW(Modulus(good, 8192));
+  const std::uint64_t too_large = 2251799813554177;  // 51 bits, 1 modulo 16384
+  ASSERT_TRUE(is_prime(too_large) && too_large % 16384 == 1);
+  EXPECT_THROW(Modulus(too_large, 8192), InvalidArgument);
   EXPECT_THROW(Modulus(good, 8191), InvalidArgument);
   EXPECT_THROW(Modulus(good, 32), InvalidArgument);
   EXPECT_THROW(Modulus(good, 65536), InvalidArgument);
@@ -61,7 +64,7 @@ TEST(Modulus, RootsHaveTheRightOrderAndInverses) {
 }
 
 TEST(Modulus, DoesItsArithmetic) {
-  const Modulus m(largest_primes(48, 1, 8192)[0], 8192);
+  const Modulus m(largest_primes(50, 1, 8192)[0], 8192);
   const std::uint64_t q = m.value();
   EXPECT_EQ(m.add(q - 1, 5), 4U);
   EXPECT_EQ(m.multiply(q - 1, q - 1), 1U);

@@ -16,6 +16,9 @@ struct RunLength {
   std::uint64_t passes = 0;
   /// Source layers of the model: they share what the run may give away.
   std::size_t layers = 1;
+  /// The rows to train on, if their products with B's numeric features are made once before the first step, as Trainer
+  /// does. For planners, which then do not count these products in every step; 0: they do.
+  std::size_t kept_rows = 0;
 };
 
 constexpr std::uint64_t kPassesIfUndeclared = 2000;

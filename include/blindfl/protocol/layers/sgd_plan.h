@@ -36,8 +36,9 @@ class SgdPlan {
   [[nodiscard]] const SgdOptions& options() const { return options_; }
   /// Of one step, the first being 0. Throws InvalidArgument if fewer steps were declared.
   [[nodiscard]] double learning_rate_at(std::size_t step) const;
-  /// Over all steps.
+  /// Over all steps. The smallest of those above 0, if there is any.
   [[nodiscard]] double largest_learning_rate() const;
+  [[nodiscard]] double smallest_learning_rate() const;
 
  private:
   SgdOptions options_;

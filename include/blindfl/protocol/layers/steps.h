@@ -4,7 +4,7 @@
 
 #include "blindfl/net/step.h"
 
-// What source layers send: 10 to 19 for features, 20 to 29 for embeddings.
+// What source layers send: 10 to 18 for features, 19 to 29 for embeddings; under a shared top 16 and 17 for both.
 
 namespace blindfl::protocol::steps {
 
@@ -20,6 +20,22 @@ inline constexpr net::StepInfo kDerivativeOperand{13, net::Protection::kEncrypte
 inline constexpr net::StepInfo kGradientProduct{
     14, net::Protection::kMasked, "gradient product",
     "A's features transposed times dZ, plus a mask, encrypted under B's key", "a uniformly random share"};
+inline constexpr net::StepInfo kKeptProduct{
+    15, net::Protection::kMasked, "kept product",
+    "B's features of training rows times A's share of B's weights, plus a mask, encrypted under A's key",
+    "a uniformly random share"};
+inline constexpr net::StepInfo kSharedDerivative{16, net::Protection::kEncrypted, "shared derivative",
+                                                 "the sender's share of dZ, encrypted under the sender's key",
+                                                 "the batch's shape"};
+inline constexpr net::StepInfo kSharedGradient{
+    17, net::Protection::kMasked, "shared gradient",
+    "the sender's features, or its share of embeddings, transposed, times the receiver's share of dZ, plus a mask, "
+    "encrypted under the receiver's key",
+    "a uniformly random share"};
+inline constexpr net::StepInfo kPieceCorrection{
+    19, net::Protection::kShare, "piece correction",
+    "the sender's share of the embeddings of its fields, less pieces that it drew, modulo 2^64",
+    "pieces that add up with the sender's to the embeddings, which they hide as noise of 60 bits does"};
 inline constexpr net::StepInfo kTableOperand{
     20, net::Protection::kEncrypted, "table operand",
     "the sender's share of the receiver's embedding table, encrypted under the sender's key", "the table's shape"};
@@ -45,10 +61,12 @@ inline constexpr net::StepInfo kWeightGradient{
     "a uniformly random share"};
 inline constexpr net::StepInfo kBackwardOperand{
     26, net::Protection::kEncrypted, "backward operand",
-    "A's share of the weights behind embeddings, transposed, encrypted under A's key", "the layer's shape"};
+    "the sender's share of the weights behind embeddings, transposed, encrypted under the sender's key",
+    "the layer's shape"};
 inline constexpr net::StepInfo kEmbeddingDerivative{
     27, net::Protection::kMasked, "embedding derivative",
-    "dZ times A's share of the weights, transposed, plus a mask, encrypted under A's key",
+    "dZ, or the sender's share of it, times the receiver's share of the weights, transposed, plus a mask, encrypted "
+    "under the receiver's key",
     "a uniformly random share of the embeddings' derivative"};
 inline constexpr net::StepInfo kDerivativeShare{
     28, net::Protection::kEncrypted, "derivative share",
@@ -60,9 +78,9 @@ inline constexpr net::StepInfo kTableGradient{
     "encrypted under the receiver's key",
     "a uniformly random share of the whole table's gradient"};
 
-inline constexpr std::array<net::Step, 14> kOfLayers = {
-    kForwardOperand,  kForwardProduct,      kDerivativeOperand, kGradientProduct,  kTableOperand,
-    kLookupProduct,   kWeightOperand,       kEmbeddingProduct,  kEmbeddingOperand, kWeightGradient,
-    kBackwardOperand, kEmbeddingDerivative, kDerivativeShare,   kTableGradient};
+inline constexpr std::array<net::Step, 18> kOfLayers = {
+    kForwardOperand,   kForwardProduct,  kDerivativeOperand, kGradientProduct,     kKeptProduct,     kSharedDerivative,
+    kSharedGradient,   kPieceCorrection, kTableOperand,      kLookupProduct,       kWeightOperand,   kEmbeddingProduct,
+    kEmbeddingOperand, kWeightGradient,  kBackwardOperand,   kEmbeddingDerivative, kDerivativeShare, kTableGradient};
 
 }  // namespace blindfl::protocol::steps

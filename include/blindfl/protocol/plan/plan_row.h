@@ -42,7 +42,7 @@ struct PlanRow {
   std::string layer{};
   std::optional<Party> party{};  ///< whose features or fields; none: the weights of embeddings
   std::variant<FeaturesPart, FieldsPart, WeightsPart> part{};
-  std::optional<Update> update{};  ///< none where there is but one: B's features, weights of embeddings
+  std::optional<Update> update{};  ///< none where there is but one: B's features (open top), weights of embeddings
   std::string scheme{};
   StepCost step{};        ///< of the whole part: of all its fields
   bool chosen = false;    ///< one row of each part is

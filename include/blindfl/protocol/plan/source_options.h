@@ -29,8 +29,10 @@ struct MatMulOptions : MatMulLayerOptions {
   /// How A's weights learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend
   /// on the number of features.
   std::optional<Update> update{};
+  /// The same for B's weights, under a shared top.
+  std::optional<Update> update_b{};
   /// `auto`: for this line between the parties, the planner chooses of the session's schemes and updates what of
-  /// `scheme_a`, `scheme_b` and `update` is left open. Both parties must say the same.
+  /// `scheme_a`, `scheme_b` and both updates is left open. Both parties must say the same.
   std::optional<Link> automatic{};
   /// For ciphertexts that stay with either party; with `automatic`, what needs more is refused.
   std::uint64_t most_memory = kMostMemory;

@@ -2,15 +2,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "blindfl/base/party.h"
+#include "blindfl/he/exposure.h"
 
 // What messages and computing cost before there is a layer: bytes exactly, from the plans that messages follow; seconds
 // as the schemes expect them, on one core. docs/appendix/planner.md has the model and how far it is off.
 
 namespace blindfl::he {
 class Plan;
-}
+class Scheme;
+}  // namespace blindfl::he
 
 namespace blindfl::protocol {
 
@@ -44,9 +48,13 @@ struct LayerCost {
   /// Bytes of ciphertexts that stay with a party between passes.
   std::uint64_t memory_a = 0;
   std::uint64_t memory_b = 0;
-  /// The chance, at most, that any masked reply of the run tells anything of what it hides: a sum over all values.
-  double exposure = 0;
+  /// What all shares and messages of the run give away of what they hide, at most: a sum over all values.
+  he::Exposure exposure{};
+  /// Bytes of the public keys that the products take of a scheme with several sets, by scheme and set: each once in a
+  /// session, in both directions.
+  std::map<std::string, std::uint64_t> keys{};
 
+  void take_keys(const he::Scheme& scheme, const he::Plan& plan);
   [[nodiscard]] std::uint64_t memory(Party party) const { return party == Party::kA ? memory_a : memory_b; }
   /// Of a run of `steps` steps, setup included.
   [[nodiscard]] double seconds(const Link& link, std::size_t steps) const {

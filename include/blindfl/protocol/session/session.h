@@ -1,16 +1,21 @@
 #pragma once
 
+#include <array>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
+#include "blindfl/base/bytes.h"
 #include "blindfl/base/party.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/secret.h"
@@ -21,6 +26,7 @@
 
 namespace blindfl::he {
 class KeyOwner;
+struct KeySetup;
 class Multiplier;
 class Scheme;
 }  // namespace blindfl::he
@@ -31,6 +37,7 @@ class Channel;
 
 namespace blindfl::protocol {
 
+class OtPools;
 struct OwnKeys;
 using blindfl::Party;
 using blindfl::peer_of;
@@ -48,18 +55,27 @@ struct SessionOptions {
   std::string scheme_settings_name = "the scheme";
 };
 
-/// What products under one scheme need.
+/// What products under one scheme need, and one set of its parameters.
 struct SchemeKeys {
   const he::Scheme& scheme;
+  std::string key_set;                   ///< one of `scheme.key_sets()`
   std::unique_ptr<he::KeyOwner> owner;   ///< this party's own keys
   std::unique_ptr<he::Multiplier> peer;  ///< computes under the peer's public key
+
+  // Keys that were made for a RepeatableScoring, and not for the session: messages under them repeat.
+
+  std::uint64_t scoring = 0;  ///< the session's how many-th; 0: these are the session's own keys
+  Bytes own_digest{};         ///< of this party's public key; empty in the session's own
+  Bytes peer_digest{};        ///< of the peer's
+  [[nodiscard]] bool repeat() const { return scoring != 0; }
 };
 
 /// One party's side of a joint computation with one peer: its role, its keys, the peer's public keys, its randomness.
 class Session {
  public:
-  /// Makes fresh keys and exchanges public keys with the peer, who must do the same. `channel` and `scheme` must
-  /// outlive the session. A session that ends by an exception closes the channel, so that the peer does not wait.
+  /// Greets the peer, who must do the same, and exchanges public keys with it if the scheme has one set of parameters;
+  /// keys of schemes with several are made when they are first used. `channel` and `scheme` must outlive the session. A
+  /// session that ends by an exception closes the channel, so that the peer does not wait.
   /// Throws ProtocolError if what the peer sends is not a public key of this scheme; ConfigError, saying which, if it
   /// has another version, another scheme or the same role; DataError, before anything is sent, if saved keys are
   /// damaged or of other parameters.
@@ -78,22 +94,30 @@ class Session {
   [[nodiscard]] Party party() const { return party_; }
   [[nodiscard]] net::Channel& channel() { return channel_; }
   /// The default scheme.
-  [[nodiscard]] const he::Scheme& scheme() const { return keys().scheme; }
+  [[nodiscard]] const he::Scheme& scheme() const { return *schemes_.front(); }
   /// The scheme of that name; without a name, the default. Throws ConfigError, naming those there are, if there is
   /// none.
-  [[nodiscard]] const he::Scheme& scheme(std::string_view name) const { return keys_[index_of(name)].scheme; }
+  [[nodiscard]] const he::Scheme& scheme(std::string_view name) const { return *schemes_[index_of(name)]; }
 
   /// All schemes, the default first.
-  [[nodiscard]] std::vector<const he::Scheme*> schemes() const;
+  [[nodiscard]] const std::vector<const he::Scheme*>& schemes() const { return schemes_; }
 
-  /// Those of the default scheme. Like all keys, they stay where they are until the session ends.
-  [[nodiscard]] const SchemeKeys& keys() const { return keys_.front(); }
-  /// Those of the scheme of that name; without a name, of the default. Both parties must call it at the same point: the
-  /// first call for a scheme settles what was to be agreed on, makes keys and exchanges public ones.
-  /// Cost: at the first call one message each way, of `Scheme::public_key_bytes()`.
-  /// Throws as `scheme(name)` and `settle()` do; ProtocolError if what the peer sends is not a public key of that
-  /// scheme.
-  [[nodiscard]] const SchemeKeys& keys(std::string_view scheme_name);
+  /// Those of the default scheme, if it has one set of parameters: they are there from the start.
+  /// Throws InvalidArgument if it has several.
+  [[nodiscard]] const SchemeKeys& keys() const;
+  /// Those of the scheme of that name (without a name, of the default) for the plans of that set. Both parties must
+  /// call it at the same point: the first call for a set settles what was to be agreed on, makes keys and exchanges
+  /// public ones. Their coins are digests of both parties' hellos, scheme, set and owner: neither party chose them
+  /// alone, and no other session, set or party has the same.
+  ///
+  /// While a RepeatableScoring lives, keys of schemes with `Scheme::repeats_messages()` are others, made for it.
+  ///
+  /// Where they are they stay: until the session ends, or, of those of a RepeatableScoring, until the next one begins.
+  /// Cost: at the first call one message each way, of `Scheme::public_key_bytes(key_set)`; at the first of a
+  /// RepeatableScoring another, of 32 bytes.
+  /// Throws as `scheme(name)` and `settle()` do; InvalidArgument if the scheme has no such set; ProtocolError if what
+  /// the peer sends is not a public key of that scheme, set and coin.
+  [[nodiscard]] const SchemeKeys& keys(std::string_view scheme_name, std::string_view key_set = {});
   /// This party's own keys of the default scheme.
   [[nodiscard]] const he::KeyOwner& key_owner() const { return *keys().owner; }
   /// Computes under the peer's public key of the default scheme.
@@ -103,12 +127,16 @@ class Session {
   void save_keys(ByteSink& out) const;
   /// How many keys that would be.
   [[nodiscard]] std::size_t keys_to_save() const;
-  [[nodiscard]] Random& random() { return random_; }
+  /// A generator of the caller's own, keyed from the session's: for any thread, and never the same twice.
+  [[nodiscard]] Random random();
   [[nodiscard]] ThreadPool& pool() { return pool_; }
+  /// Does a small piece of the work of coming replies that needs no data, as a party that waits for its peer does
+  /// anyway; never under keys of a RepeatableScoring. Returns false if there is nothing to do.
+  bool prepare();
   /// The time that layers and openings took so far, waiting for the peer and the line included.
   [[nodiscard]] Stopwatch& protocol_time() { return protocol_time_; }
 
-  // Masks are fresh, and while a finished model scores they may repeat: see `RepeatableScoring`.
+  // All randomness is fresh, and while a finished model scores it may repeat: see `RepeatableScoring`.
 
   /// Where the masks of a product with `x` come from.
   [[nodiscard]] Random masks(const MaskedProduct& product, const IntMatrix& x);
@@ -117,6 +145,9 @@ class Session {
   /// From here on, masks are fresh.
   void fresh_masks() { mask_key_.reset(); }
   [[nodiscard]] bool repeats_masks() const { return mask_key_.has_value(); }
+  /// Where the randomness of messages under `keys` comes from. Null if it is to be fresh: these are the session's own.
+  /// Throws InvalidArgument if they are those of a RepeatableScoring that has ended.
+  [[nodiscard]] const MaskKey* repeats(const SchemeKeys& keys) const;
   /// Layers call it before a backward pass. Throws InvalidArgument, naming the layer, while masks repeat.
   void check_training(std::string_view layer_name) const;
   /// Layers call it before a forward pass. `version` counts all changes of what their masks hide. Throws
@@ -137,6 +168,18 @@ class Session {
   /// A number that only these two parties' session has: both drew a part of it.
   [[nodiscard]] const std::string& id() const { return id_; }
 
+  /// Public randomness of both parties for a purpose: a digest of it and of their hellos. No other session has the
+  /// same.
+  [[nodiscard]] std::array<std::byte, 32> coin(std::string_view purpose) const;
+  /// The same for keys that serve for one operand: another one at each call. Both parties call it at the same points.
+  [[nodiscard]] std::array<std::byte, 32> next_operand_coin();
+  /// Random OTs, both ways, set up when they are first asked for: both parties ask at the same point. Never saved.
+  /// Cost: see `OtPools`. Throws as `settle()` does; ProtocolError if the peer sends something else.
+  [[nodiscard]] OtPools& ots();
+  /// Ends them: the next that are asked for are set up anew. Where a run goes back to an earlier state, both parties
+  /// call it.
+  void drop_ots();
+
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
 
@@ -146,13 +189,45 @@ class Session {
   void exchange(std::uint64_t bytes, const std::function<void()>& send, const std::function<void()>& receive);
 
  private:
+  /// A scheme and a set of its parameters, by their places in the lists.
+  struct KeyName {
+    std::size_t scheme = 0;
+    std::size_t set = 0;
+    bool operator<(const KeyName& other) const { return std::tie(scheme, set) < std::tie(other.scheme, other.set); }
+  };
+  struct Agreement {
+    std::uint32_t number;
+    std::string what;
+    Settings settings;
+  };
+  /// What the two parties put into their coins.
+  struct CoinParts {
+    Bytes of_a;
+    Bytes of_b;
+  };
+  [[nodiscard]] CoinParts parts_of_both(Bytes mine, Bytes theirs) const;
+  [[nodiscard]] std::size_t index_of(std::string_view scheme_name) const;
+  [[nodiscard]] KeyName name_of_keys(std::string_view scheme_name, std::string_view key_set) const;
+  [[nodiscard]] Settings scheme_settings() const;
+  void open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options);
+  void greet(const std::string& scheme_settings_name);
+  [[nodiscard]] std::vector<OwnKeys> own_keys() const;
+  const SchemeKeys& make_keys(const KeyName& name);
+  const SchemeKeys& make_scoring_keys(const KeyName& name);
+  /// Sends the public key of `keys.owner` and makes `keys.peer` from the peer's.
+  void exchange_keys(const KeyName& name, const he::KeySetup& of_peer, SchemeKeys& keys);
+  [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);
+
   Party party_;
   net::Channel& channel_;
-  Random random_;
+  std::mutex random_mutex_;
+  Random random_;  ///< forked, and not drawn from, by whoever may not be alone
   ThreadPool pool_;
   Stopwatch protocol_time_;
-  /// One for each scheme, in their order: references to them stay valid. Those without keys were not used yet.
-  std::vector<SchemeKeys> keys_;
+  std::vector<const he::Scheme*> schemes_;
+  /// The session's own keys, as far as they were used. References to them stay valid.
+  std::map<KeyName, SchemeKeys> keys_;
+  std::vector<const SchemeKeys*> prepared_;  ///< the same, in the order in which they were made
   /// Saved ones, of schemes that were not used yet; for each scheme, in their order.
   std::vector<std::unique_ptr<he::KeyOwner>> unused_keys_;
   std::optional<std::uint64_t> weight_seed_;
@@ -160,25 +235,19 @@ class Session {
   SecretVector<std::byte> weight_key_;
   std::uint32_t next_layer_ = 0;
   std::uint32_t next_agreement_ = 0;
-  struct Agreement {
-    std::uint32_t number;
-    std::string what;
-    Settings settings;
-  };
-  [[nodiscard]] std::size_t index_of(std::string_view scheme_name) const;
-  [[nodiscard]] Settings scheme_settings() const;
-  void open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options);
-  void greet(const std::string& scheme_settings_name);
-  [[nodiscard]] std::vector<OwnKeys> own_keys() const;
-  void exchange_keys(std::size_t index);
-  bool prepare();
-  [[noreturn]] void disagree(const std::string& what, std::uint32_t number, const Settings& mine);
+  CoinParts nonces_;
   std::string id_;
   std::vector<Agreement> unsettled_;
   std::size_t next_prepared_ = 0;
   std::optional<MaskKey> mask_key_;
+  std::uint64_t scorings_ = 0;                  ///< how often masks began to repeat
+  std::map<KeyName, SchemeKeys> scoring_keys_;  ///< of the last time
+  std::optional<CoinParts> scoring_parts_;      ///< of the last time, once a coin was needed
   /// Of the weights that masks were first used for, by key and layer: for as long as the session lives.
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> scored_versions_;
+  std::unique_ptr<OtPools> ots_;
+  std::uint64_t ot_setups_ = 0;
+  std::uint64_t operand_coins_ = 0;
   int exceptions_at_start_;
 };
 

@@ -19,9 +19,25 @@ inline constexpr net::StepInfo kHello{
 inline constexpr net::StepInfo kSettings{4, net::Protection::kPublic, "settings",
                                          "public settings in words, sent only where the parties disagree about them",
                                          "nothing secret"};
+inline constexpr net::StepInfo kScoringCoin{
+    6, net::Protection::kPublic, "scoring coin",
+    "the sender's part of the public randomness of keys that are the same whenever the same model scores",
+    "whether the sender's key and model are those of an earlier scoring"};
+inline constexpr net::StepInfo kObliviousHello{7, net::Protection::kPublic, "oblivious hello",
+                                               "points of base OTs, both ways, uniformly random", "nothing"};
+inline constexpr net::StepInfo kObliviousTrees{
+    8, net::Protection::kPadded, "oblivious trees",
+    "sums of the sender's trees of random numbers, each under a pad that the receiver has only one of two of",
+    "nothing: of every tree one leaf stays unknown"};
+inline constexpr net::StepInfo kObliviousTiles{
+    9, net::Protection::kPadded, "oblivious tiles",
+    "differences of pseudo-random streams, of each of which the receiver does not know one",
+    "nothing: uniformly random bits"};
 inline constexpr net::StepInfo kOutputShare{12, net::Protection::kShare, "output share", "A's share of Z, rounded",
                                             "Z, rounded, to B"};
 
-inline constexpr std::array<net::Step, 5> kOfSession = {kPublicKey, kAgreement, kHello, kSettings, kOutputShare};
+inline constexpr std::array<net::Step, 9> kOfSession = {kPublicKey,      kAgreement,      kHello,
+                                                        kSettings,       kScoringCoin,    kObliviousHello,
+                                                        kObliviousTrees, kObliviousTiles, kOutputShare};
 
 }  // namespace blindfl::protocol::steps

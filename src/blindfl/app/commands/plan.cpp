@@ -94,11 +94,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   out << estimate_text(expected);
   out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
   if (job.own.party == Party::kA) {
-    const bool accepted = job.own.accept == job::Acceptance::kOpenTop;
-    out << "Open top: B could recover features of A that are 0 or 1 exactly; "
-        << open_top_line(open_top_facts(job.shared, facts.a, facts.b)) << ". private.accept is "
-        << job::Value<job::Acceptance>::write(job.own.accept) << (accepted ? "" : ": `train` will refuse to start")
-        << ".\n";
+    out << consent_line(job.own, open_top_facts(job.shared, facts.a, facts.b)) << "\n";
   }
 }
 

@@ -12,9 +12,11 @@ namespace blindfl::app::init {
 /// What A accepts that B could work out (`private.accept`): --accept says it, or somebody at the terminal, who is told
 /// what it is about. Nothing where nobody says.
 /// Throws UsageError for a word that is none.
-[[nodiscard]] job::Acceptance read_acceptance(const Arguments& arguments, Questions& questions, std::ostream& out);
+[[nodiscard]] job::Acceptance read_acceptance(const Arguments& arguments, Questions& questions, const job::Model& model,
+                                              std::ostream& out);
 
 /// Says, where nothing was accepted, that training will not start, and what to write into A's job file.
-void tell_acceptance(job::Acceptance accepted, const std::filesystem::path& file, std::ostream& out);
+void tell_acceptance(job::Acceptance accepted, const job::Model& model, const std::filesystem::path& file,
+                     std::ostream& out);
 
 }  // namespace blindfl::app::init

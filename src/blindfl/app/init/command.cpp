@@ -127,7 +127,7 @@ Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arg
     outcome.job.own.link = std::move(link.link);
     outcome.link = std::move(link.files);
   }
-  if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, out);
+  if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, shared.model, out);
   return outcome;
 }
 
@@ -211,7 +211,10 @@ void write_jobs(const Arguments& arguments, Questions& questions, std::ostream& 
   } else {
     tell_next_both(outcomes, out);
   }
-  if (drafts.front().is_a()) tell_acceptance(outcomes.front().job.own.accept, outcomes.front().file, out);
+  if (drafts.front().is_a()) {
+    const job::Job& job = outcomes.front().job;
+    tell_acceptance(job.own.accept, job.shared.model, outcomes.front().file, out);
+  }
 }
 
 }  // namespace init
@@ -239,6 +242,9 @@ std::vector<Option> init_options() {
       {.name = "delimiter", .placeholder = "C", .summary = "between cells, or the word tab; else: what it looks like"},
       {.name = "no-header", .placeholder = {}, .summary = "the first line names no columns: they are 1, 2, 3, ..."},
       {.name = "model", .placeholder = "MODEL", .summary = "lr, mlr, linear, poisson, mlp, wdl or dlrm"},
+      {.name = "top",
+       .placeholder = "TOP",
+       .summary = "shared: nobody sees what is above the source layers; open: B does"},
       {.name = "classes", .placeholder = "N", .summary = "of the labels; B's file tells"},
       {.name = "align", .placeholder = "MODE", .summary = "aligned, intersection, only_b or union"},
       {.name = "shared-from", .placeholder = "FILE", .summary = "the peer's job file, or its section `shared`"},
@@ -250,7 +256,7 @@ std::vector<Option> init_options() {
       {.name = "plaintext", .placeholder = {}, .summary = "no TLS: only inside a link that is protected"},
       {.name = "accept",
        .placeholder = "WHAT",
-       .summary = "A: open_top, to accept that B could recover features that are 0 or 1; else: nothing"},
+       .summary = "A: open_top, to accept that B could recover features that are 0 or 1; fine_scores; else: nothing"},
       {.name = "both", .placeholder = {}, .summary = "two job files, for both parties on this machine"},
       {.name = "peer-data", .placeholder = "FILE", .summary = "with --both: B's rows; --data are A's"},
       {.name = "peer-test", .placeholder = "FILE", .summary = "with --both: B's rows to measure on"},

@@ -124,7 +124,7 @@ void check_typed_address(const std::string& address, std::string_view flag) {
 }
 
 void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> drafts, const Arguments& arguments) {
-  for (const std::string_view flag : {"model", "classes", "align"}) {
+  for (const std::string_view flag : {"model", "top", "classes", "align"}) {
     require<UsageError>(!arguments.has(flag), "--", flag, " is what --shared-from says; leave out one of them");
   }
   const ColumnProfile* labels = drafted_labels(drafts);
@@ -158,6 +158,7 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
       questions.said_or_asked(arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed, check);
   shared.model.kind = parse_choice<ModelKind>(answer, "model");
   if (!arguments.has("model")) out << "model " << answer << (answer == guessed ? ": " + guess.why : "") << '\n';
+  if (arguments.has("top")) shared.model.top = parse_choice<protocol::Top>(arguments.text("top"), "top");
   shared.model.classes = choose_classes(shared.model.kind, labels, arguments, questions);
   if (labels != nullptr) take_from_labels(draft, *labels, arguments, out);
   out << one_hot_hint(drafts, shared);

@@ -187,6 +187,7 @@ void check_own(const Job& job, const Given& given) {
   check_columns(job.own.data, given);
   check_top(job, given);
   check_link(job.own.link, given);
+  check_shared_top(job.shared, &job.own, given);
 }
 
 }  // namespace blindfl::app::job

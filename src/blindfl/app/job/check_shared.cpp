@@ -117,6 +117,7 @@ void check_shared(const Shared& shared, const Given& given) {
   check_training(shared.training, given);
   check_names(shared.scheme, given);
   if (shared.scheme.update == protocol::Update::kEncrypted) check_encrypted_update(shared, given);
+  check_shared_top(shared, nullptr, given);
 }
 
 }  // namespace blindfl::app::job

@@ -45,6 +45,11 @@ std::span<const Name<prepare::Transform>> prepare::names_of(Transform /*transfor
   return kNames;
 }
 
+std::span<const Name<protocol::Top>> protocol::names_of(Top /*top*/) {
+  static constexpr Name<Top> kNames[] = {{"open", Top::kOpen}, {"shared", Top::kShared}};
+  return kNames;
+}
+
 std::span<const Name<run::Matching>> run::names_of(Matching /*matching*/) {
   static constexpr Name<Matching> kNames[] = {{"aligned", Matching::kAligned},
                                               {"intersection", Matching::kIntersection},

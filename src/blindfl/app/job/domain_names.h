@@ -7,6 +7,7 @@
 #include "blindfl/data/frame.h"
 #include "blindfl/data/numeric_scaling.h"
 #include "blindfl/prepare/spec.h"
+#include "blindfl/protocol/session/top.h"
 #include "blindfl/run/disclosure.h"
 #include "blindfl/tensor/activation.h"
 #include "blindfl/tensor/category_field.h"
@@ -36,6 +37,12 @@ namespace blindfl::prepare {
 [[nodiscard]] std::span<const app::job::Name<Transform>> names_of(Transform /*transform*/);
 
 }  // namespace blindfl::prepare
+
+namespace blindfl::protocol {
+
+[[nodiscard]] std::span<const app::job::Name<Top>> names_of(Top /*top*/);
+
+}  // namespace blindfl::protocol
 
 namespace blindfl::run {
 

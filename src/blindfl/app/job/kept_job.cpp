@@ -58,6 +58,13 @@ bool decides(std::string_view key) {
          std::ranges::find(kFiles, key) == kFiles.end();
 }
 
+/// What an option stands for that a file lacks, since it was written before there was that option.
+Job of_earlier_version() {
+  Job job;
+  job.shared.model.top = protocol::Top::kOpen;  // the only one there was, whatever the default is now
+  return job;
+}
+
 std::string shown(const Entry& entry) {
   std::string text = flow_text(entry);
   if (text.empty()) return entry.rule.otherwise.empty() ? "nothing" : std::string(entry.rule.otherwise);
@@ -98,7 +105,7 @@ std::string kept_text(const Job& job) {
 }
 
 Job parse_kept(std::string_view text, const std::string& source) {
-  Job job;
+  Job job = of_earlier_version();
   const Entries entries = entries_of(job);
   Reader reader(entries, source);
   reader.read(parse_yaml(text, source), {.source = source});
@@ -121,7 +128,7 @@ std::string kept_shared(const Shared& shared) {
 }
 
 Shared parse_kept_shared(std::string_view text) {
-  Shared shared;
+  Shared shared = of_earlier_version().shared;
   const Entries entries = entries_of(shared);
   Reader reader(entries, "the saved model");
   while (!text.empty()) {

@@ -50,7 +50,8 @@ std::string Value<ClassWeights>::write(const ClassWeights& value) {
 }
 
 std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/) {
-  static constexpr Name<Acceptance> kNames[] = {{"nothing", Acceptance::kNothing}, {"open_top", Acceptance::kOpenTop}};
+  static constexpr Name<Acceptance> kNames[] = {
+      {"nothing", Acceptance::kNothing}, {"open_top", Acceptance::kOpenTop}, {"fine_scores", Acceptance::kFineScores}};
   return kNames;
 }
 
@@ -190,8 +191,9 @@ Entries entries_of(Limits& limits) {
   return Entries()
       .add("scorings", limits.scorings,
            "at A: how often one file may be scored with one model, the test at the end of training included. Each time "
-           "B could ask for something else; `blindfl inspect` shows the count",
-           {.lowest = 1, .highest = 1e9, .synonyms = {"predictions"}})
+           "B could ask for something else, and under a shared top scores are rounded anew, which tells more of them; "
+           "`blindfl inspect` shows the count",
+           {.lowest = 1, .highest = 1e9, .otherwise = "16; 1 under a shared top", .synonyms = {"predictions"}})
       .add("peer_ids", limits.peer_ids,
            "ids that the peer may have, where rows are aligned by ids: each costs this party computing, and tells the "
            "peer whether this party has it too",
@@ -237,7 +239,8 @@ Entries entries_of(Own& own) {
       .add("accept", own.accept,
            "what A accepts, and only A says. Under an open top B sees the source layers' outputs, and recovers A's "
            "features that are 0 or 1 exactly (SECURITY.md); train, resume, predict and evaluate at A refuse to start "
-           "unless this is open_top",
+           "unless this is open_top. Under a shared top they start without, and with score_bits above 4, which tell B "
+           "of A's features, only if this is fine_scores",
            {.synonyms = {"consent", "accepts"}})
       .add("data", own.data, "this party's rows")
       .add("top", own.top, "B's own layers, after the source layers; only B has this section")

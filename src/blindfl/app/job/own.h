@@ -38,7 +38,7 @@ enum class LogLevel { kQuiet, kInfo, kDebug };
 [[nodiscard]] std::span<const Name<LogLevel>> names_of(LogLevel /*level*/);
 
 /// What A accepts that B could work out about A's features.
-enum class Acceptance { kNothing, kOpenTop };
+enum class Acceptance { kNothing, kOpenTop, kFineScores };
 [[nodiscard]] std::span<const Name<Acceptance>> names_of(Acceptance /*acceptance*/);
 
 struct Libsvm {
@@ -123,11 +123,19 @@ struct Link {
 
 /// What this party lets its peer ask of it. Defaults are far above what honest work needs, and below what would harm.
 struct Limits {
-  std::size_t scorings = 16;
+  std::optional<std::size_t> scorings{};
   std::size_t peer_ids = 10'000'000;
   double peer_ratio = 100;
   std::size_t peer_features = 10'000'000;
   std::size_t peer_categories = 10'000'000;
+
+  /// How often one file may be scored with one model. Under an open top the same rows in the same order open the same
+  /// again; under a shared one every scoring rounds anew, and says more.
+  [[nodiscard]] std::size_t scorings_of(const Model& model) const {
+    return scorings.value_or(model.shared_top() ? kScoringsOfSharedTop : kScorings);
+  }
+  static constexpr std::size_t kScorings = 16;
+  static constexpr std::size_t kScoringsOfSharedTop = 1;
 
   bool operator==(const Limits&) const = default;
 };

@@ -85,6 +85,16 @@ Entries entries_of(Model& model) {
           "logistic (lr), multinomial (mlr), linear or Poisson regression; multi-layer perceptron (mlp); wide and deep "
           "(wdl); deep learning recommendation model (dlrm)",
           {.needed = true, .synonyms = {"type", "model", "architecture"}})
+      .add("top", model.top,
+           "who sees what is above the source layers. open: B does, and with it could recover A's features that are 0 "
+           "or 1 exactly (private.accept). shared: nobody does; both hold shares of outputs, derivatives and weights, "
+           "and B learns the mean loss of each validation and the scores that are opened, rounded. shared is for lr, "
+           "mlr, linear, poisson and mlp, and takes more time and traffic")
+      .add("score_bits", model.score_bits,
+           "under a shared top, the fractional bits of each score that B gets: of the logit, of the logarithm of a "
+           "count, or of the labels' standard deviation. More than 4 tell B of A's features, and A must accept that "
+           "(private.accept: fine_scores)",
+           {.lowest = 0, .highest = 16})
       .add("classes", model.classes, "how many classes the labels have; needed for mlr, possible for mlp, wdl and dlrm",
            {.lowest = 2,
             .highest = 10000,
@@ -104,8 +114,8 @@ Entries entries_of(Model& model) {
            "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",
            {.lowest = 0, .highest = kMostWeight, .above_lowest = true})
       .add("output_scale", model.output_scale,
-           "B sees the source layers' outputs with this many fractional bits and no more; above 20 only with "
-           "fine_outputs_reveal_features",
+           "under an open top B sees the source layers' outputs with this many fractional bits and no more; above 20 "
+           "only with fine_outputs_reveal_features",
            {.lowest = 0, .highest = 60})
       .add("fine_outputs_reveal_features", model.fine_outputs_reveal_features,
            "allows an output_scale above 20, which gives A's features away: at full precision they follow from the "

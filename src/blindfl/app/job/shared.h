@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blindfl/app/job/domain_names.h"
@@ -24,6 +25,14 @@ enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
 /// Whether it embeds categories. In others they must be one-hot.
 [[nodiscard]] bool has_embeddings(ModelKind kind);
 
+/// The top of a job that does not say one. The only place: change it here, and `blindfl parameters --markdown`.
+constexpr protocol::Top kDefaultTop = protocol::Top::kOpen;
+/// Fractional bits of scores that B gets under a shared top without asking A: finer ones tell of A's features.
+constexpr int kCoarseScoreBits = 4;
+
+/// The family of schemes whose slots a shared top computes its functions in.
+constexpr std::string_view kFamilyWithSlots = "lattice";
+
 struct Dlrm {
   std::vector<std::size_t> bottom = {64, 32};
   std::vector<std::size_t> top = {64, 32};
@@ -34,6 +43,8 @@ struct Dlrm {
 
 struct Model {
   ModelKind kind = ModelKind::kLr;
+  protocol::Top top = kDefaultTop;
+  int score_bits = kCoarseScoreBits;
   std::optional<std::size_t> classes{};
   std::vector<std::size_t> hidden = {64, 32};
   Activation activation = Activation::kRelu;
@@ -44,6 +55,8 @@ struct Model {
   bool fine_outputs_reveal_features = false;
   std::optional<double> initial_deviation{};
 
+  /// Whether nobody sees into the top: Z, dZ and all weights stay shared.
+  [[nodiscard]] bool shared_top() const { return top == protocol::Top::kShared; }
   /// Classes that a classifier tells apart.
   [[nodiscard]] std::size_t class_count() const { return classes.value_or(2); }
   bool operator==(const Model&) const = default;

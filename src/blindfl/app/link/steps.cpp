@@ -1,5 +1,6 @@
 #include "blindfl/app/link/steps.h"
 
+#include "blindfl/mpc/steps.h"
 #include "blindfl/net/steps.h"
 #include "blindfl/protocol/align/steps.h"
 #include "blindfl/protocol/layers/steps.h"
@@ -9,8 +10,9 @@
 namespace blindfl::app {
 
 const net::StepTable& all_steps() {
-  static const net::StepTable steps = {net::steps::kAll, protocol::steps::kOfSession, protocol::steps::kOfLayers,
-                                       protocol::steps::kOfAlignment, run::steps::kAll};
+  static const net::StepTable steps = {net::steps::kAll,           protocol::steps::kOfSession,
+                                       protocol::steps::kOfLayers, protocol::steps::kOfAlignment,
+                                       mpc::steps::kAll,           run::steps::kAll};
   return steps;
 }
 

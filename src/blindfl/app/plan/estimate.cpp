@@ -6,6 +6,7 @@
 
 #include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/keep_options.h"
 
 namespace blindfl::app {
 
@@ -31,6 +32,12 @@ class Estimator {
       if (params.in(party) == 0) continue;
       const he::Scheme& scheme = use(params.scheme(party));
       cost += scaled(cost_of(params, party, scheme), scheme);
+    }
+    if (keeps_products(params)) {
+      const std::uint64_t kept =
+          std::min(std::uint64_t{plan.spec.run.kept_rows} * plan.spec.out * kShareBytes, protocol::kMostKeptMemory);
+      estimate_.memory_a += kept;
+      estimate_.memory_b += kept;
     }
     add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out,
               (plan.spec.in_a + plan.spec.in_b) * plan.spec.out, plan.spec.sgd);
@@ -59,10 +66,17 @@ class Estimator {
     require<ConfigError>(found != schemes_.end(), "there is no scheme '", name, "' in shared.scheme.allowed");
     if (used_.insert(name).second) {
       estimate_.schemes.push_back({name, (*found)->security_bits()});
-      estimate_.setup.bytes_to_a += (*found)->public_key_bytes();
-      estimate_.setup.bytes_to_b += (*found)->public_key_bytes();
+      // Those of a scheme with several sets are its layers' to say.
+      if (const std::vector<std::string> sets = (*found)->key_sets(); sets.size() == 1) {
+        add_key((*found)->public_key_bytes(sets.front()));
+      }
     }
     return **found;
+  }
+
+  void add_key(std::uint64_t bytes) {
+    estimate_.setup.bytes_to_a += bytes;
+    estimate_.setup.bytes_to_b += bytes;
   }
 
   [[nodiscard]] LayerCost scaled(LayerCost cost, const he::Scheme& scheme) const {
@@ -86,20 +100,23 @@ class Estimator {
   void add_layer(LayerEstimate layer, std::size_t batch, std::size_t out, std::size_t values,
                  const protocol::SgdOptions& sgd) {
     // Z goes the way of the product's reply and right after it: no round trip of its own.
-    layer.cost.step.bytes_to_b += std::uint64_t{batch} * out * sizeof(std::uint64_t);
+    if (!estimate_.shared_top) layer.cost.step.bytes_to_b += std::uint64_t{batch} * out * sizeof(std::uint64_t);
     const std::uint64_t shares = std::uint64_t{values} * kShareBytes * (sgd.momentum > 0 ? 3 : 2);
     estimate_.memory_a += layer.cost.memory_a + shares;
     estimate_.memory_b += layer.cost.memory_b + shares;
     estimate_.per_step += layer.cost.step;
     estimate_.setup += layer.cost.setup;
     estimate_.exposure += layer.cost.exposure;
+    for (const auto& [name, bytes] : layer.cost.keys) {
+      if (used_.insert(name).second) add_key(bytes);
+    }
     estimate_.layers.push_back(std::move(layer));
   }
 
   const std::vector<const he::Scheme*>& schemes_;
   const MachineSpeed& speed_;
   JobEstimate& estimate_;
-  std::set<std::string> used_;
+  std::set<std::string> used_;  ///< schemes, and keys of theirs
 };
 
 /// A party's features with a column for each category in place of fields.
@@ -142,7 +159,9 @@ std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const Par
       continue;
     }
     const bool less_time = other.estimate.seconds * kClearly < embedded.seconds;
-    if (less_time && other.estimate.per_step.bytes() < embedded.per_step.bytes()) cheaper.push_back(std::move(other));
+    // In all: products that are kept come before the first step.
+    const auto bytes = [](const JobEstimate& of) { return of.bytes_to_a + of.bytes_to_b; };
+    if (less_time && bytes(other.estimate) < bytes(embedded)) cheaper.push_back(std::move(other));
   }
   return cheaper;
 }
@@ -158,6 +177,7 @@ JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const p
   const auto owned = job_schemes(scheme);
   const auto schemes = pointers_to(owned);
   JobEstimate all;
+  all.shared_top = layers.shared_top;
   all.rows = layers.training_rows;
   all.steps_per_epoch = layers.steps_per_epoch;
   all.epochs = layers.epochs;

@@ -21,7 +21,7 @@ struct LayerEstimate {
   std::string name;
   std::string words;                    ///< its schemes and updates
   std::vector<protocol::PlanRow> rows;  ///< what the planner weighed, with the machine's speed
-  protocol::LayerCost cost;             ///< with opening Z in each step
+  protocol::LayerCost cost;             ///< with opening Z in each step, where that is opened
 };
 
 /// A scheme that products of the job are encrypted with.
@@ -33,17 +33,18 @@ struct UsedScheme {
 /// What training a job costs both parties.
 struct JobEstimate {
   std::vector<LayerEstimate> layers{};
-  std::size_t rows = 0;  ///< that are trained on
+  bool shared_top = false;  ///< whose functions and layers are not in any figure here
+  std::size_t rows = 0;     ///< that are trained on
   std::size_t steps_per_epoch = 0;
   std::size_t epochs = 0;
   protocol::Link link{};
   MachineSpeed speed{};
-  protocol::StepCost per_step{};      ///< with opening Z
+  protocol::StepCost per_step{};      ///< with opening Z, where that is opened
   protocol::StepCost setup{};         ///< with the public keys of the schemes that are used
   std::vector<UsedScheme> schemes{};  ///< in the order of their first use
-  double exposure = 0;                ///< of all layers: see LayerCost
-  /// Of ciphertexts and shares of weights, gradients and momentum, between steps. Data, top layers and what is there
-  /// for a moment only are not in it.
+  he::Exposure exposure{};            ///< of all layers: see LayerCost
+  /// Of ciphertexts and shares of weights, gradients, momentum and kept products, between steps. Data, top layers and
+  /// what is there for a moment only are not in it.
   std::uint64_t memory_a = 0;
   std::uint64_t memory_b = 0;
   double seconds_per_epoch = 0;
@@ -55,7 +56,8 @@ struct JobEstimate {
 };
 
 /// Schemes and updates are chosen as training will: for the line that the job names. Seconds are for `link`, on a
-/// machine of `speed` at both parties, one core each. Validation, alignment and B's top layers are not in it.
+/// machine of `speed` at both parties, one core each. Validation, alignment and the top are not in it: neither B's own
+/// layers nor those of a shared one, which take time and traffic in each step.
 /// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
 [[nodiscard]] JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const protocol::Link& link,
                                    const MachineSpeed& speed = {});

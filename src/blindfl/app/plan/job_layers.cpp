@@ -37,11 +37,13 @@ std::size_t batches_of(std::size_t rows, std::size_t batch) {
 }
 
 /// From what both parties know alike. Of a training that is settled.
-protocol::RunLength run_of(const job::Training& training, std::size_t steps_per_epoch, std::size_t validation_rows,
+protocol::RunLength run_of(const job::Training& training, std::size_t steps_per_epoch, const RowSplit& split,
                            std::size_t source_layers) {
   constexpr std::uint64_t kAllowance = 2;
-  const std::size_t validation = batches_of(validation_rows, training.batch);
-  return {.passes = kAllowance * training.epochs.value() * (steps_per_epoch + validation), .layers = source_layers};
+  const std::size_t validation = batches_of(split.validation, training.batch);
+  return {.passes = kAllowance * training.epochs.value() * (steps_per_epoch + validation),
+          .layers = source_layers,
+          .kept_rows = split.training};
 }
 
 /// Features, and categories of all fields.
@@ -93,6 +95,8 @@ template <class Options>
 Options common_options(const job::Shared& shared, const JobLayers& layers, const std::string& name) {
   Options options;
   options.name = name;
+  options.top = shared.model.top;
+  if (shared.model.shared_top()) options.output_room = kSharedOutputRoom;
   options.derivative = shared.training.derivative;
   options.output_scale = shared.model.output_scale;
   options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
@@ -169,6 +173,16 @@ Source category_source(const job::Model& model) {
 std::size_t outputs_of(const job::Model& model) {
   const bool has_classes = is_classifier(model.kind) && (model.kind == ModelKind::kMlr || model.class_count() > 2);
   return has_classes ? model.class_count() : 1;
+}
+
+/// Layers and functions of a shared top, which hide what passes through them as source layers do: all of them share
+/// what the run may give away.
+std::size_t shared_parts(const job::Model& model) {
+  if (!model.shared_top()) return 0;
+  constexpr std::size_t kFunctionsOfLoss = 3;  // at most
+  const bool has_hidden = model.kind == ModelKind::kMlp || model.kind == ModelKind::kWdl;
+  const std::size_t hidden = has_hidden ? model.hidden.size() : 0;
+  return kFunctionsOfLoss + 2 * hidden;
 }
 
 }  // namespace
@@ -248,8 +262,9 @@ JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const Party
   layers.sgd = sgd_of(training, layers.steps_per_epoch, momentum_of(shared, a, b));
   const bool has_numeric = a.numeric + b.numeric > 0;
   const bool has_categories = has_embeddings(shared.model.kind);
-  layers.run = run_of(training, layers.steps_per_epoch, split.validation,
-                      std::size_t{has_numeric} + std::size_t{has_categories});
+  layers.shared_top = shared.model.shared_top();
+  layers.run = run_of(training, layers.steps_per_epoch, split,
+                      std::size_t{has_numeric} + std::size_t{has_categories} + shared_parts(shared.model));
   if (has_numeric) {
     const Source source = numeric_source(shared.model, layers.outputs);
     layers.numeric = numeric_layer(shared, a, b, layers, source.name, source.out);

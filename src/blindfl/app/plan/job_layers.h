@@ -50,7 +50,11 @@ struct JobLayers {
   /// What hiding is made for: passes of training and validation, and as many again for steps that are taken again after
   /// resume, the test file, and scoring.
   protocol::RunLength run{};
+  bool shared_top = false;
 };
+
+/// Room that source layers leave above the outputs for a top on shares: as nn::for_shared_top, which sees torch.
+constexpr int kSharedOutputRoom = 26;
 
 /// How many values of a row each source layer of a model opens to B.
 struct SourceWidths {

@@ -44,14 +44,17 @@ double measure(const he::Scheme& scheme, Random& random) {
                              .cols = scheme.columns_at_once(),
                              .left_bound = kBound,
                              .left_scale = 16,
-                             .right_scale = 32};
+                             .right_scale = 32,
+                             .ring_bits = 68,
+                             .noise_bits = 31};
   ThreadPool pool;
   const auto plan = scheme.plan(spec);
   const he::ProductTimes expected = plan->times(static_cast<double>(kRows * kInner));
-  const auto owner = scheme.generate_keys(random);
-  const auto multiplier = scheme.multiplier(owner->public_key());
+  const he::KeySetup setup{.set = plan->key_set()};
+  const auto owner = scheme.generate_keys(setup, random);
+  const auto multiplier = scheme.multiplier(setup, owner->public_key());
   const IntMatrix x = random_features(random);
-  const ShareMatrix m = random_share(spec.inner, spec.cols, spec.right_scale, random);
+  const ShareMatrix m = random_share(spec.inner, spec.cols, spec.right_scale, random, spec.ring_bits);
   double best = std::numeric_limits<double>::infinity();
   double spent = 0;
   for (int i = 0; i < kMostRepeats && (i < 2 || spent < kEnoughSeconds); ++i) {
@@ -61,9 +64,9 @@ double measure(const he::Scheme& scheme, Random& random) {
     owner->encrypt(*plan, m, random, pool, operand_bytes);
     BufferSource operand_in(operand_bytes.bytes());
     const auto operand = multiplier->load(*plan, operand_in, pool);
-    (void)multiplier->multiply_and_mask(*plan, x, *operand, random, pool, reply);
+    (void)multiplier->multiply(*plan, x, *operand, random, pool, reply);
     BufferSource reply_in(reply.bytes());
-    (void)owner->open(*plan, reply_in, pool);
+    (void)owner->open(*plan, reply_in, random, pool);
     const double took = cpu_seconds() - start;
     best = std::min(best, took);
     spent += took;

@@ -35,6 +35,12 @@ std::string counts_of(const run::DisclosureFacts& facts) {
   return words(facts.numeric_layer, "feature", "features");
 }
 
+/// Whether A's job accepts what these facts open to B.
+bool accepts(const job::Own& own, const run::DisclosureFacts& facts) {
+  if (!facts.shared_top) return own.accept == job::Acceptance::kOpenTop;
+  return facts.score_bits <= job::kCoarseScoreBits || own.accept == job::Acceptance::kFineScores;
+}
+
 }  // namespace
 
 run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
@@ -48,6 +54,9 @@ run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape&
   if (b) facts.b_has_features = b->numeric > 0 || !b->fields.empty();
   facts.openings = shared.training.epochs.value_or(kFewestEpochs);
   facts.output_scale = shared.model.output_scale;
+  facts.shared_top = shared.model.shared_top();
+  facts.score_bits = shared.model.score_bits;
+  facts.opens_mean_loss = shared.training.validation_share > 0;
   return facts;
 }
 
@@ -69,17 +78,41 @@ ConsentError::ConsentError(std::vector<std::string> lines)
     : ConfigError(joined_lines(lines)), lines_(std::move(lines)) {}
 
 void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Opens opens) {
-  if (own.party == Party::kB || own.accept == job::Acceptance::kOpenTop) return;
+  if (own.party == Party::kB || accepts(own, facts)) return;
+  if (facts.shared_top) {
+    throw ConsentError(
+        {"private.accept: with shared.model.score_bits above " + std::to_string(job::kCoarseScoreBits) +
+             " the scores that B gets tell it of this party's features (SECURITY.md).",
+         "In this job scores have " + std::to_string(facts.score_bits) +
+             " fractional bits. At 10, those of a logistic regression told every pattern of 4 features of A that are 0 "
+             "or 1 apart; at " +
+             std::to_string(job::kCoarseScoreBits) + " still 35 to 98 % of the rows.",
+         "To accept that, put `accept: fine_scores` into the section private; or leave out shared.model.score_bits at "
+         "both parties."});
+  }
   throw ConsentError(
       {"private.accept: with an open top B sees the outputs Z of the source layers, and could recover this party's "
        "features that are 0 or 1 exactly (SECURITY.md, README.md).",
        "In this job " + open_top_line(facts, opens) + ".",
-       "To accept that, put `accept: open_top` into the section private; or wait for a top that hides Z from B, "
-       "which is planned."});
+       "To accept that, put `accept: open_top` into the section private; or set shared.model.top to shared at both "
+       "parties: a top that hides Z from B, where the model has one."});
+}
+
+std::string consent_line(const job::Own& own, const run::DisclosureFacts& facts) {
+  const bool accepted = accepts(own, facts);
+  std::string line;
+  if (facts.shared_top) {
+    line = "Shared top: B learns " + run::shared_top_openings(facts) + ".";
+    if (accepted && facts.score_bits <= job::kCoarseScoreBits) return line;
+  } else {
+    line = "Open top: B could recover features of A that are 0 or 1 exactly; " + open_top_line(facts) + ".";
+  }
+  return line + " private.accept is " + job::Value<job::Acceptance>::write(own.accept) +
+         (accepted ? "" : ": `train` will refuse to start") + ".";
 }
 
 std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts) {
-  if (own.party == Party::kB || !run::open_top_reach(facts).outright) return std::nullopt;
+  if (own.party == Party::kB || facts.shared_top || !run::open_top_reach(facts).outright) return std::nullopt;
   return "WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.";
 }
 

@@ -9,8 +9,9 @@
 #include "blindfl/base/error.h"
 #include "blindfl/run/disclosure.h"
 
-// An open top shows B the outputs Z of the source layers, and from them A's binary features follow (SECURITY.md). It is
-// A's data that is at stake, so A decides: `private.accept` of A's own job. Every top is open today.
+// What B sees of a job's top, and what A must accept. An open top shows B the outputs Z of the source layers, and from
+// them A's binary features follow (SECURITY.md). It is A's data that is at stake, so A decides: `private.accept` of A's
+// own job. Under a shared top B sees finished scores alone, and A is asked only where these are finer than usual.
 
 namespace blindfl::app {
 
@@ -25,7 +26,7 @@ enum class Opens { kTrainingRows, kScoredRows };
 /// Which of (a), (b) and "B has no features" apply, with the job's numbers, in one line.
 [[nodiscard]] std::string open_top_line(const run::DisclosureFacts& facts, Opens opens = Opens::kTrainingRows);
 
-/// A has not accepted an open top. Its lines are shown one below the other.
+/// A has not accepted what its job opens to B. Its lines are shown one below the other.
 class ConsentError : public ConfigError {
  public:
   explicit ConsentError(std::vector<std::string> lines);
@@ -36,10 +37,14 @@ class ConsentError : public ConfigError {
 };
 
 /// At A: throws ConsentError unless the job accepts an open top, with what B could work out given these shapes, and
-/// what to do, in three lines. At B there is nothing to accept.
+/// what to do, in three lines; or, under a shared top, fine scores, if that is what they are. At B there is nothing to
+/// accept.
 void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Opens opens = Opens::kTrainingRows);
 
-/// What A is told where B has no features; nothing otherwise, and at B.
+/// What `plan` says at A: what B would see, and whether A's job accepts it. One line.
+[[nodiscard]] std::string consent_line(const job::Own& own, const run::DisclosureFacts& facts);
+
+/// What A is told where B has no features and the top is open; nothing otherwise, and at B.
 [[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts);
 
 /// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.

@@ -108,19 +108,29 @@ std::string security_in_words(int bits) {
   return std::to_string(bits) + " bits" + (bits < 128 ? " (NIST: until 2030)" : "");
 }
 
-std::string hiding_in_words(double exposure) {
+bool hides_enough(const he::Exposure& exposure) {
+  return std::max({exposure.divergence, exposure.distance, exposure.lift_failure}) <=
+         std::ldexp(1.0, -he::kHidingOfRun);
+}
+
+std::string hiding_in_words(const he::Exposure& exposure) {
+  std::string figures;
+  const auto add = [&](const char* name, double figure) {
+    if (figure <= 0) return;
+    // Rounded towards what hides less, and no chance is above 1.
+    const int bits = std::max(static_cast<int>(std::floor(-std::log2(figure))), 0);
+    append(figures, ", ", std::string(name) + " 2^-" + std::to_string(bits));
+  };
+  add("divergence", exposure.divergence);
+  add("statistical distance", exposure.distance);
+  add("failed lifts", exposure.lift_failure);
   // Nothing travels masked where one party has no features and the other no product.
-  if (exposure <= 0) return "nothing is masked";
-  const double bits = std::floor(-std::log2(exposure));
-  std::ostringstream text;
-  text << std::max(bits, 0.0) << " bits for the whole run";
-  if (bits < he::kHidingOfRun) {
-    text
-        << ", below the " << he::kHidingOfRun
-        << " that are aimed at: the lattice has no room for more at so many values. Fewer fractional bits of features, "
-           "or Paillier, hide more";
-  }
-  return text.str();
+  if (figures.empty()) return "nothing is masked";
+  figures += " (for the whole run)";
+  if (hides_enough(exposure)) return figures;
+  return figures + ", where 2^-" + std::to_string(he::kHidingOfRun) +
+         " is aimed at: there is no room for more at so many values. Fewer fractional bits of features, or Paillier, "
+         "hide more";
 }
 
 std::string table_text(const std::vector<PlanRow>& rows, const protocol::Link& link) {

@@ -16,8 +16,11 @@ namespace blindfl::app {
 
 /// "128 bits", "112 bits (NIST: until 2030)".
 [[nodiscard]] std::string security_in_words(int bits);
-/// "43 bits for the whole run", with what is missing where that is less than is aimed at. `exposure` as in LayerCost.
-[[nodiscard]] std::string hiding_in_words(double exposure);
+/// "divergence 2^-52, statistical distance 2^-43, failed lifts 2^-41 (for the whole run)", of what there is, with what
+/// is missing where a figure is less than is aimed at. `exposure` as in LayerCost.
+[[nodiscard]] std::string hiding_in_words(const he::Exposure& exposure);
+/// Whether each figure is what is aimed at: `he::kHidingOfRun`.
+[[nodiscard]] bool hides_enough(const he::Exposure& exposure);
 
 /// A table for a screen or a log, each way with its time and bytes a step on `link`; what is not possible has a number,
 /// and the reason stands below. Empty without rows.

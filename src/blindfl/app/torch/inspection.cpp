@@ -81,6 +81,9 @@ void print_model(const fs::path& folder, std::ostream& out) {
   const ModelFacts facts = load_model_facts(folder);
   line(out, "model") << job::Value<job::ModelKind>::write(facts.shared.model.kind) << " of party "
                      << name_of(facts.party) << ", run " << facts.run << ", step " << facts.step << "\n";
+  if (facts.shared.model.shared_top()) {
+    line(out, "top") << "shared; scores are rounded to " << facts.shared.model.score_bits << " fractional bits\n";
+  }
   line(out, "trained on") << plainly_counted(facts.trained, "row") << "\n";
   if (facts.party == Party::kB) print_classes(folder, facts.shared.model, out);
   print_shape(out, "A's features", facts.shape_a);

@@ -30,7 +30,10 @@ void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
 void add_facts(JobModel& made, const nn::MatMul& layer) {
   if (layer.is_empty()) return;
   add_plan(made, layer->plan());
-  made.encrypted_update = made.encrypted_update || layer->layer().params().encrypted();
+  const protocol::MatMulParams& params = layer->layer().params();
+  made.encrypted_update = made.encrypted_update || params.encrypted();
+  // Under an open top B's own weights are its own to update, whatever is said of them.
+  made.encrypted_update_b = made.encrypted_update_b || (params.shared() && params.encrypted(Party::kB));
 }
 
 void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
@@ -68,6 +71,55 @@ JobModel make_dlrm(protocol::Session& session, const job::Model& model, const Jo
   const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
                       dlrm_shape(model), layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->numeric, made->embedded);
+}
+
+static_assert(job::kCoarseScoreBits == nn::kDefaultScoreBits);
+
+nn::SharedTopOptions top_options(const job::Model& model, const JobLayers& layers) {
+  nn::SharedTopOptions options;
+  options.batch = layers.numeric ? layers.numeric->shape.batch : layers.categories->shape.batch;
+  options.sgd = layers.sgd;
+  options.run = layers.run;
+  options.scheme = job::kFamilyWithSlots;
+  options.largest_weight = std::min(options.largest_weight, model.largest_weight);
+  return options;
+}
+
+template <class Holder, class... Layers>
+JobModel shared_of(protocol::Session& session, const job::Model& model, const JobLayers& layers, Holder top,
+                   const nn::SharedTopOptions& options, ModelUse use, const Layers&... sources) {
+  JobModel made;
+  made.learner =
+      use == ModelUse::kScoring
+          ? train::SharedLearner(top.ptr())
+          : train::SharedLearner(top.ptr(), nn::SharedLoss(session, family_of(model), layers.outputs, options));
+  made.module = made.learner.ptr();
+  made.forward = [top, bits = model.score_bits](const data::Batch& batch) mutable {
+    return top->open_scores(top->scores(batch), bits);
+  };
+  (add_facts(made, sources), ...);
+  return made;
+}
+
+JobModel make_shared_module(protocol::Session& session, const job::Model& model, const JobLayers& layers,
+                            ModelUse use) {
+  const nn::SharedTopOptions options = top_options(model, layers);
+  if (model.kind == ModelKind::kWdl) {
+    const nn::SharedWideDeep top(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
+                                 layers.categories->shape, model.hidden, layers.outputs, model.activation,
+                                 options_of(layers), options);
+    return shared_of(session, model, layers, top, options, use, top->wide, top->deep);
+  }
+  const NumericLayer& source = *layers.numeric;
+  if (model.kind == ModelKind::kMlp) {
+    const nn::SharedMlp top(session, source.shape, model.hidden, layers.outputs, model.activation, source.options,
+                            options);
+    return shared_of(session, model, layers, top, options, use, top->source);
+  }
+  require<ConfigError>(!job::has_embeddings(model.kind), "shared.model.top: there is no ",
+                       job::Value<ModelKind>::write(model.kind), " on shares; take an open top");
+  const nn::SharedGeneralizedLinear top(session, source.shape, layers.outputs, source.options, options);
+  return shared_of(session, model, layers, top, options, use, top->source);
 }
 
 JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
@@ -108,8 +160,9 @@ nn::Family family_of(const job::Model& model) {
   return model.kind == ModelKind::kPoisson ? nn::Family::kPoisson : nn::Family::kLinear;
 }
 
-JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  JobModel made = make_module(session, model, layers);
+JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers, ModelUse use) {
+  JobModel made =
+      model.shared_top() ? make_shared_module(session, model, layers, use) : make_module(session, model, layers);
   made.family = family_of(model);
   made.outputs = layers.outputs;
   return made;

@@ -11,6 +11,7 @@
 #include "blindfl/nn/deep_models.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/models.h"
+#include "blindfl/train/shared_learner.h"
 #include "blindfl/train/trainer.h"
 
 namespace blindfl::app {
@@ -27,13 +28,17 @@ struct LabelScaling {
 /// A job's model, as training and scoring need it.
 struct JobModel {
   std::shared_ptr<nn::FederatedModule> module;
+  /// At B: scores. Under a shared top they are opened here, rounded: for finished models alone.
   train::Forward forward;
+  train::SharedLearner learner = nullptr;  ///< of a shared top: what is trained, `module` itself; else empty
   nn::Family family{};
   std::size_t outputs = 1;
   LabelScaling labels{};                ///< of linear regression, at B
   std::vector<protocol::PlanRow> plan;  ///< what the planner weighed and chose for the source layers
   bool encrypted_update = false;        ///< A's weights, or some of its tables, learn under encryption
   bool encrypted_update_b = false;      ///< some of B's tables do
+
+  [[nodiscard]] bool shared_top() const { return !learner.is_empty(); }
 };
 
 /// What a model's scores mean.
@@ -42,9 +47,13 @@ struct JobModel {
 /// What the layers of a model are called in a job, as those of nn take it.
 [[nodiscard]] nn::DlrmShape dlrm_shape(const job::Model& model);
 
+/// What a model is made for: a finished one that is loaded needs no loss.
+enum class ModelUse { kTraining, kScoring };
+
 /// Makes the model with this party's initial shares. Both parties make it at the same time.
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
-[[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers);
+[[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers,
+                                  ModelUse use = ModelUse::kTraining);
 
 /// Probabilities, expected counts, or expected labels in their own unit.
 [[nodiscard]] torch::Tensor job_predictions(const JobModel& model, const torch::Tensor& scores);

@@ -1,5 +1,7 @@
 #include "blindfl/app/torch/scorer.h"
 
+#include <utility>
+
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/base/error.h"
 #include "blindfl/train/trainer.h"
@@ -9,7 +11,8 @@ namespace blindfl::app {
 namespace {
 
 JobModel model_of(protocol::Session& session, const ModelFacts& facts) {
-  return make_model(session, facts.shared.model, job_layers(facts.shared, facts.shape_a, facts.shape_b, facts.rows));
+  return make_model(session, facts.shared.model, job_layers(facts.shared, facts.shape_a, facts.shape_b, facts.rows),
+                    ModelUse::kScoring);
 }
 
 }  // namespace
@@ -30,9 +33,10 @@ protocol::Settings LoadedModel::settings() const {
 }
 
 Scorer::Scorer(protocol::Session& session, const LoadedModel& loaded)
-    : model_(model_of(session, loaded.facts)),
-      repeatable_(session, load_model(loaded.folder, model_)),
-      batch_(loaded.facts.shared.training.batch) {}
+    : model_(model_of(session, loaded.facts)), batch_(loaded.facts.shared.training.batch) {
+  protocol::MaskKey masks = load_model(loaded.folder, model_);
+  if (!model_.shared_top()) repeatable_.emplace(session, std::move(masks));
+}
 
 torch::Tensor Scorer::score(const data::RowSource& rows) const {
   return train::score(model_.forward, rows, batch_);

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "blindfl/app/job/preparation.h"
 #include "blindfl/app/torch/job_model.h"
@@ -27,7 +28,9 @@ struct LoadedModel {
 };
 
 /// The two halves of a finished model in a session, ready to score, as often as they are asked. Both parties make one
-/// at the same time. Masks repeat: whoever scores the same rows in the same order again opens nothing new.
+/// at the same time. Under an open top masks repeat: whoever scores the same rows in the same order again opens nothing
+/// new. Under a shared one every scoring rounds the scores anew, and B learns more of a score with each: a row is to be
+/// scored once per model, and A counts (scoring_counts.h).
 class Scorer {
  public:
   /// `session` must outlive this. Throws DataError if the shares in the folder are damaged.
@@ -40,7 +43,7 @@ class Scorer {
 
  private:
   JobModel model_;
-  protocol::RepeatableScoring repeatable_;
+  std::optional<protocol::RepeatableScoring> repeatable_;  ///< under an open top
   std::size_t batch_;
 };
 

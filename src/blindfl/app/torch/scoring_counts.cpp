@@ -57,11 +57,20 @@ ScoringCount& entry_of(std::vector<ScoringCount>& counts, const std::string& mod
   return counts.emplace_back(ScoringCount{.model = model, .digest = Bytes(digest.begin(), digest.end()), .count = 0});
 }
 
-void require_room(const ScoringCount& entry, std::uint64_t most) {
-  require<ConfigError>(entry.count < most, "this file has been scored ", entry.count,
-                       entry.count == 1 ? " time" : " times", " with this model, and private.limits.scorings is ", most,
-                       ". With each scoring a B that does not follow the protocol could learn more of A's features; "
-                       "raise the limit if you trust this one");
+constexpr const char* kIfSame =
+    ". With each scoring a B that does not follow the protocol could learn more of A's features; raise the limit if "
+    "you "
+    "trust this one";
+constexpr const char* kIfRoundedAnew =
+    ". Under a shared top each scoring rounds the scores anew, and B learns them more exactly, and with them more of "
+    "A's "
+    "features: a row should be scored once per model. B has the scores of the first time (those of the test at the end "
+    "of training are in its test_scores.csv); raise the limit if you accept that";
+
+void require_room(const ScoringCount& entry, const ScoringLimit& limit) {
+  require<ConfigError>(entry.count < limit.most, "this file has been scored ", entry.count,
+                       entry.count == 1 ? " time" : " times", " with this model, and private.limits.scorings is ",
+                       limit.most, limit.repeats == Repeats::kSame ? kIfSame : kIfRoundedAnew);
 }
 
 }  // namespace
@@ -81,20 +90,20 @@ std::vector<ScoringCount> read_scorings(const fs::path& folder, const std::strin
 }
 
 void check_scorings(const fs::path& folder, const std::string& owner, const std::string& model, ByteView digest,
-                    std::uint64_t most) {
+                    const ScoringLimit& limit) {
   std::vector<ScoringCount> counts = read_scorings(folder, owner);
-  require_room(entry_of(counts, model, digest), most);
+  require_room(entry_of(counts, model, digest), limit);
 }
 
 std::uint64_t count_scoring(const fs::path& folder, const std::string& owner, const std::string& model, ByteView digest,
-                            std::uint64_t most) {
+                            const ScoringLimit& limit) {
   // Two processes that score at the same time count to two.
   const DiskFile lock = DiskFile::open_or_create(folder / "scorings.lock", Readers::kOwner);
   require<ConfigError>(::flock(lock.descriptor(), LOCK_EX) == 0, lock.path().string(),
                        ": cannot be locked; put the model on a disk that has locks");
   std::vector<ScoringCount> counts = read_scorings(folder, owner);
   ScoringCount& entry = entry_of(counts, model, digest);
-  require_room(entry, most);
+  require_room(entry, limit);
   ++entry.count;
   const std::uint64_t now = entry.count;
   write_counts(folder, owner, counts);
@@ -102,7 +111,7 @@ std::uint64_t count_scoring(const fs::path& folder, const std::string& owner, co
 }
 
 void count_test(const fs::path& folder, const std::string& owner, const std::string& model, ByteView digest) {
-  (void)count_scoring(folder, owner, model, digest, std::numeric_limits<std::uint64_t>::max());
+  (void)count_scoring(folder, owner, model, digest, {.most = std::numeric_limits<std::uint64_t>::max()});
 }
 
 }  // namespace blindfl::app

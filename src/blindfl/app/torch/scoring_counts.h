@@ -8,7 +8,9 @@
 #include "blindfl/base/bytes.h"
 
 // How often A has let each file be scored with each model. A B that does not follow the protocol can ask for something
-// else each time, which A cannot notice: so A counts, and stops.
+// else each time, which A cannot notice: so A counts, and stops. Under a shared top each scoring of a row rounds its
+// score anew, and several tell more of it than one, also a B that follows the protocol: there A stops after the first,
+// unless its job says otherwise.
 
 namespace blindfl::app {
 
@@ -23,14 +25,23 @@ struct ScoringCount {
 [[nodiscard]] std::vector<ScoringCount> read_scorings(const std::filesystem::path& model_folder,
                                                       const std::string& owner);
 
-/// Throws ConfigError, naming private.limits.scorings, if one more would be more than `most`.
+/// What a scoring that is repeated tells B.
+enum class Repeats { kSame, kRoundedAnew };
+
+/// How many A lets happen, and why there is a limit.
+struct ScoringLimit {
+  std::uint64_t most = 0;
+  Repeats repeats = Repeats::kSame;
+};
+
+/// Throws ConfigError, naming private.limits.scorings, if one more would be more than `limit` allows.
 void check_scorings(const std::filesystem::path& model_folder, const std::string& owner, const std::string& model,
-                    ByteView digest, std::uint64_t most);
+                    ByteView digest, const ScoringLimit& limit);
 
 /// Counts one more, and returns how many there are now. On the disk when it returns: call it before anything is opened.
 /// Throws as `check_scorings` does, and counts nothing then.
 std::uint64_t count_scoring(const std::filesystem::path& model_folder, const std::string& owner,
-                            const std::string& model, ByteView digest, std::uint64_t most);
+                            const std::string& model, ByteView digest, const ScoringLimit& limit);
 
 /// Counts the test at the end of a training, whatever the limit is: a run that has come so far must be able to end.
 void count_test(const std::filesystem::path& model_folder, const std::string& owner, const std::string& model,

@@ -4,6 +4,7 @@
 
 #include <ostream>
 
+#include "blindfl/app/job/check.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/job_session.h"
@@ -32,6 +33,12 @@ struct ScoringTask {
   [[nodiscard]] bool is_b() const { return loaded.facts.party == Party::kB; }
 };
 
+ScoringLimit limit_of(const ScoringTask& task) {
+  const job::Model& model = task.loaded.facts.shared.model;
+  return {.most = task.job.own.limits.scorings_of(model),
+          .repeats = model.shared_top() ? Repeats::kRoundedAnew : Repeats::kSame};
+}
+
 /// What a party does before it meets the peer: A is asked, and the file is read.
 ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels labels_of_b,
                             const std::optional<fs::path>& scores_path, std::ostream& out) {
@@ -44,6 +51,13 @@ ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels la
   // The model is what it was trained as. How rows are found may be another way now.
   task.job.shared = facts.shared;
   task.job.shared.alignment = job.shared.alignment;
+  if (const auto refusal = job::refused_by_shared_top(task.job.shared, nullptr)) {
+    fail<ConfigError>(refusal->key, ": ", refusal->words);
+  }
+  if (task.is_b() && facts.shared.model.shared_top()) {
+    out << "shared top: scores are rounded to " << facts.shared.model.score_bits
+        << " fractional bits, each time anew; score a row once per model\n";
+  }
   Preparation& preparation = task.loaded.preparation;
   preparation.set_row_memory(job::row_memory_of(job.own.resources));
   task.rows = preparation.read(path, task.is_b() ? labels_of_b : Labels::kNone, job.own.run.folder);
@@ -56,7 +70,7 @@ ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels la
   out << std::flush;
   task.file = {path, task.rows.rows->rows(), task.rows.digest};
   if (!task.is_b()) {
-    check_scorings(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, job.own.limits.scorings);
+    check_scorings(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, limit_of(task));
   }
   return task;
 }
@@ -85,9 +99,9 @@ class ScoredFile {
   const Scorer& counted(const ScoringTask& task, std::ostream& out) const {
     if (task.is_b()) return scorer;
     const ModelFacts& facts = task.loaded.facts;
-    const std::uint64_t most = task.job.own.limits.scorings;
-    const std::uint64_t count = count_scoring(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, most);
-    out << "scoring " << count << " of this file with this model, of " << most << " (private.limits.scorings)\n";
+    const ScoringLimit limit = limit_of(task);
+    const std::uint64_t count = count_scoring(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, limit);
+    out << "scoring " << count << " of this file with this model, of " << limit.most << " (private.limits.scorings)\n";
     return scorer;
   }
 };

@@ -1,7 +1,6 @@
 #include "blindfl/app/torch/training_agreement.h"
 
 #include <chrono>
-#include <cmath>
 #include <ostream>
 #include <span>
 
@@ -13,7 +12,6 @@
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
-#include "blindfl/he/plan.h"
 
 namespace blindfl::app {
 
@@ -99,7 +97,7 @@ train::TrainOptions options_of(const TrainingTask& task, const AgreedRun& agreed
 
 // Both parties are told before anything is masked; what hides enough needs no words.
 void warn_of_hiding(const TrainingTask& task, const AgreedRun& agreed) {
-  if (-std::log2(agreed.expected.exposure) >= he::kHidingOfRun) return;
+  if (hides_enough(agreed.expected.exposure)) return;
   task.out << "WARNING: hiding of masks and noise: " << hiding_in_words(agreed.expected.exposure)
            << ". SECURITY.md says what that means.\n"
            << std::flush;

@@ -156,19 +156,22 @@ std::optional<Evaluation> finish(const TrainedRun& run) {
   const std::filesystem::path folder = run.folder.model_path();
   keep_best(run);
   const ModelFacts facts = facts_of(run);
-  const auto masks = protocol::MaskKey::draw(session.random(), facts.name());
+  Random random = session.random();
+  const auto masks = protocol::MaskKey::draw(random, facts.name());
   save_preparation(folder, run.data.preparation);
   train::save_keys(folder, session);
   keep_test(run, facts);
   std::optional<Evaluation> test;
   {
-    const protocol::RepeatableScoring scope(session, masks);
+    // Scores of a shared top are rounded anew each time: there is nothing that could repeat.
+    std::optional<protocol::RepeatableScoring> scope;
+    if (!run.built.model.shared_top()) scope.emplace(session, masks);
     test = score_test(run);
   }
   save_model(folder, facts, masks, run.built.model);
   // Nobody leaves before both have their pieces.
   (void)train::exchange_votes(session, run.loop.state().step, {});
-  if (run.task.is_b()) note_loss(run);
+  if (run.task.is_b() && !run.built.model.shared_top()) note_loss(run);  // a loss in training that nobody knows
   run.write_summary(run::RunState::kFinished);
   print_costs(write_report(run, test), run.task.out);
   run.task.out << "model: " << folder.string() << "\nreport: " << run.folder.report_path().string() << "\n"

@@ -5,6 +5,7 @@
 #include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
+#include "blindfl/nn/shared_evaluation.h"
 
 namespace blindfl::app {
 
@@ -44,6 +45,16 @@ train::Watched watch(job::Metric metric, const Evaluation& evaluation) {
   return {.name = value.front().name, .value = value.front().value, .larger_is_better = larger_is_better(metric)};
 }
 
+/// The mean loss, and no score: a row that is scored under many weights gives its features away.
+std::optional<train::Validation> validate_shared(const JobModel& model, const AlignedRows& rows, std::size_t batch) {
+  train::SharedLearner learner = model.learner;
+  const auto loss = nn::shared_mean_loss(*learner->model, *learner->loss, ScaledLabels(rows, model.labels), batch);
+  if (!loss) return std::nullopt;
+  const std::string name = job::Value<job::Metric>::write(job::Metric::kLoss);
+  return train::Validation{.measures = {{name, *loss}},
+                           .watched = {.name = name, .value = *loss, .larger_is_better = false}};
+}
+
 }  // namespace
 
 RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed)
@@ -81,6 +92,12 @@ BuiltModel build_model(const TrainingTask& task, protocol::Session& session, con
   return built;
 }
 
+data::Batch ScaledLabels::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
+  data::Batch batch = rows_.batch(chosen, batch_size);
+  for (double& label : batch.labels) label = (label - scaling_.center) / scaling_.scale;
+  return batch;
+}
+
 std::optional<Evaluation> evaluate_rows(const BuiltModel& built, const torch::Tensor& scores, const AlignedRows& rows,
                                         const PreparedRows& source) {
   return evaluate_scores(built.model, built.loss, scores, rows.in_order(source.labels),
@@ -91,6 +108,7 @@ std::optional<Evaluation> evaluate_rows(const BuiltModel& built, const torch::Te
 std::optional<train::Validation> validate(const PreparedData& data, const AgreedRun& agreed, const RunRows& rows,
                                           const BuiltModel& built) {
   const job::Job& job = agreed.job;
+  if (built.model.shared_top()) return validate_shared(built.model, *rows.validation, agreed.options.batch);
   const torch::Tensor scores = train::score(built.model.forward, *rows.validation, agreed.options.batch);
   if (job.own.party != Party::kB) return std::nullopt;
   const auto evaluation = evaluate_rows(built, scores, *rows.validation, data.train);

@@ -39,12 +39,25 @@ struct BuiltModel {
 [[nodiscard]] BuiltModel build_model(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
                                      const AgreedRun& agreed, const RunRows& rows);
 
+/// Rows whose numeric labels are as a model's loss takes them: see LabelScaling. `rows` must outlive this.
+class ScaledLabels final : public data::RowSource {
+ public:
+  ScaledLabels(const data::RowSource& rows, const LabelScaling& scaling) : rows_(rows), scaling_(scaling) {}
+  [[nodiscard]] std::size_t rows() const override { return rows_.rows(); }
+  [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
+
+ private:
+  const data::RowSource& rows_;
+  LabelScaling scaling_;
+};
+
 /// What B finds on some of its rows; nothing at A, and if none of them counts. `scores` are in the order of `rows`, and
 /// those of `source`'s.
 [[nodiscard]] std::optional<Evaluation> evaluate_rows(const BuiltModel& built, const torch::Tensor& scores,
                                                       const AlignedRows& rows, const PreparedRows& source);
 
-/// Scores the validation rows, which there must be, and at B says how good the scores are.
+/// Scores the validation rows, which there must be, and at B says how good the scores are. Under a shared top no score
+/// is opened, but the mean loss, to B.
 [[nodiscard]] std::optional<train::Validation> validate(const PreparedData& data, const AgreedRun& agreed,
                                                         const RunRows& rows, const BuiltModel& built);
 

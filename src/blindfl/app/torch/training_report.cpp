@@ -41,6 +41,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::Row
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
+      {"top", job::Value<protocol::Top>::write(shared.model.top)},
       {"this party's features", words_of(facts.mine)},
       {"the peer's features", words_of(facts.theirs)},
       {"rows", rows_text(rows)},
@@ -52,7 +53,8 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::Row
   };
   all.push_back({"security", security_text(facts.expected.schemes)});
   // Masks are those that were planned; a run that was made longer opened more values under them.
-  all.push_back({"hiding of masks and noise", hiding_in_words(facts.expected.exposure * prolonged(facts))});
+  const std::string hiding = hiding_in_words(prolonged(facts) * facts.expected.exposure);
+  all.push_back({"hiding of masks and noise", (facts.expected.shared_top ? "source layers: " : "") + hiding});
   return all;
 }
 
@@ -82,6 +84,15 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   const auto& step = expected.per_step;
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
   const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
+  if (expected.shared_top) {
+    // What is predicted is not what is measured: the layers and functions of the top are in one of them alone.
+    return {{"a step, predicted without the shared top", step.seconds(expected.link),
+             facts.cost.training_seconds / steps, Unit::kSeconds},
+            {"sent in a step, predicted without it", sent, static_cast<double>(facts.cost.bytes_sent) / steps,
+             Unit::kBytes},
+            {"received in a step, predicted without it", received,
+             static_cast<double>(facts.cost.bytes_received) / steps, Unit::kBytes}};
+  }
   return {{"training", step.seconds(expected.link) * steps, facts.cost.training_seconds, Unit::kSeconds},
           {"a step", step.seconds(expected.link), facts.cost.training_seconds / steps, Unit::kSeconds},
           {"sent in a step", sent, static_cast<double>(facts.cost.bytes_sent) / steps, Unit::kBytes},
@@ -121,6 +132,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.model.matching = facts.job.shared.alignment.mode;
   report.model.stops_early = facts.job.shared.training.early_stopping.patience > 0;
   report.model.weight_seed = seeded_party(facts.job.own);
+  report.model.scored_rows = summary.rows.test;
   return report;
 }
 
@@ -167,8 +179,9 @@ void print_costs(const run::RunReport& report, std::ostream& out) {
     out << std::left << std::setw(50) << phase.name << seconds_text(phase.seconds) << "\n";
   }
   for (const run::CostComparison& cost : report.costs) {
-    out << std::left << std::setw(20) << cost.what << "predicted " << std::setw(12)
-        << amount_text(cost.predicted, cost.unit) << "  measured " << amount_text(cost.measured, cost.unit) << "\n";
+    out << std::left << std::setw(20) << cost.what << (cost.what.size() < 20 ? "" : "  ") << "predicted "
+        << std::setw(12) << amount_text(cost.predicted, cost.unit) << "  measured "
+        << amount_text(cost.measured, cost.unit) << "\n";
   }
 }
 

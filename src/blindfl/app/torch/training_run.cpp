@@ -10,6 +10,7 @@
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/torch/training_end.h"
 #include "blindfl/base/error.h"
+#include "blindfl/nn/range_watcher.h"
 
 namespace blindfl::app {
 
@@ -78,6 +79,20 @@ train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& da
   return options;
 }
 
+/// Shares of products that are kept are as secret as checkpoints, and lie beside them where they are too large.
+protocol::KeepOptions keep_options(const TrainingTask& task, const run::RunFolder& folder) {
+  constexpr std::size_t kWorthTelling = 50'000;
+  protocol::KeepOptions options;
+  options.most_memory = job::row_memory_of(task.job.own.resources);
+  options.folder = folder.path();
+  options.observer = [&out = task.out, tenth = std::size_t{0}](std::size_t done, std::size_t rows) mutable {
+    if (rows < kWorthTelling || done * 10 / rows == tenth) return;
+    tenth = done * 10 / rows;
+    out << "products of B's features, once for all rows: " << tenth * 10 << " %\n" << std::flush;
+  };
+  return options;
+}
+
 void check_progress(const train::StartedRun& run, const train::Trainer& trainer, const AgreedRun& agreed) {
   if (!run.resumed) return;
   require<ConfigError>(*run.resumed <= trainer.steps(), "the run is at step ", *run.resumed, ", after ",
@@ -125,8 +140,11 @@ TrainingCost train_steps(JobSession& connection, train::TrainingLoop& loop, trai
 
 void train_and_finish(const TrainedRun& run, TrainingCost& cost) {
   const double setup_seconds = cost.setup_seconds;
+  const auto begin = Clock::now();
+  run.loop.keep_products();
+  const double keeping_seconds = Seconds(Clock::now() - begin).count();
   cost = train_steps(run.connection, run.loop, run.log);
-  cost.setup_seconds = setup_seconds;
+  cost.setup_seconds = setup_seconds + keeping_seconds;
   std::optional<Evaluation> test;
   if (run.loop.stopped()) {
     run.write_summary(run::RunState::kInterrupted);
@@ -148,6 +166,14 @@ void train_and_finish(const TrainedRun& run, TrainingCost& cost) {
                        ": `blindfl resume", more, "` at both parties continues there");
 }
 
+/// A run resumes with the options that it began with, and would leave its range again.
+[[noreturn]] void fail_out_of_range(const nn::OutOfRange& error, const TrainedRun& run) {
+  const auto checkpoints = run.folder.checkpoints();
+  fail<nn::OutOfRange>(error.what(), ". The checkpoint of step ", checkpoints.empty() ? 0 : checkpoints.front().step,
+                       " is from before, and stays; a run resumes with the options that it began with: for others, "
+                       "start a new one (another private.run.folder) at both parties");
+}
+
 /// Where a run ended that may have been stopped.
 struct Ending {
   bool stopped = false;
@@ -165,7 +191,12 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   const BuiltModel built = build_model(task, session, data, agreed, rows);
   train::TrainOptions options = agreed.options;
   options.most_for_placeholders = rows.weighting.most_for_placeholders;
-  train::Trainer trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
+  options.kept = keep_options(task, run.folder);
+  const ScaledLabels scaled(rows.training, built.model.labels);
+  train::Trainer trainer =
+      built.model.shared_top()
+          ? train::Trainer(*built.model.module, built.model.learner->step(), scaled, options)
+          : train::Trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
   check_progress(run, trainer, agreed);
   train::TrainingLoop loop(run, *built.model.module, trainer,
                            loop_options(task, data, agreed, rows, built, connection));
@@ -192,6 +223,7 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
     trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
     const auto* lost = dynamic_cast<const TransportError*>(&error);
     if (lost != nullptr && !run.folder.checkpoints().empty()) fail_resumably(*lost, trained);
+    if (const auto* out = dynamic_cast<const nn::OutOfRange*>(&error)) fail_out_of_range(*out, trained);
     throw;
   }
   return {.stopped = loop.stopped(), .step = loop.state().step, .steps = trainer.steps()};

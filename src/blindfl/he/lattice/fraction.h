@@ -7,7 +7,8 @@
 
 namespace blindfl::he::lattice {
 
-/// A number modulo 1 with 256 binary places: where ciphertexts modulo q meet plaintexts modulo 2^128, the top half.
+/// A number modulo 1 with 256 binary places: where ciphertexts modulo q meet plaintexts modulo 2^t, the top t
+/// places.
 class Fraction {
  public:
   constexpr Fraction() = default;
@@ -53,6 +54,36 @@ class Fraction {
       product >>= 64;
       carry >>= 64;
     }
+  }
+  /// Adds value / 2^places, for places up to 256.
+  constexpr void add_shifted(Int128 value, int places) {
+    // The value, with its sign in front, shifted up by 256 - places.
+    const int up = 256 - places;
+    const std::uint64_t sign = value < 0 ? ~std::uint64_t{0} : 0;
+    const auto bits = static_cast<UInt128>(value);
+    const auto word = [&](int i) {
+      return i < 0 ? std::uint64_t{0} : i == 0 ? low64(bits) : i == 1 ? high64(bits) : sign;
+    };
+    Fraction f;
+    for (int i = 0; i < 4; ++i) {
+      const int from = i - up / 64;
+      const int rest = up % 64;
+      f.words_[static_cast<std::size_t>(i)] = word(from) << rest | (rest == 0 ? 0 : word(from - 1) >> (64 - rest));
+    }
+    *this += f;
+  }
+  /// The nearest multiple of 2^-bits, in these units; 1 is 0 again.
+  [[nodiscard]] constexpr UInt128 rounded(int bits) const {
+    Fraction f = *this;
+    f.add_shifted(1, bits + 1);
+    return f.high() >> (128 - bits);
+  }
+  /// The nearest whole number to `t` times this, from 0 to t, but for the lowest 64 places.
+  [[nodiscard]] constexpr std::uint64_t rounded_multiple(std::uint64_t t) const {
+    UInt128 product = static_cast<UInt128>(t) * words_[1];
+    product = static_cast<UInt128>(t) * words_[2] + high64(product);
+    product = static_cast<UInt128>(t) * words_[3] + high64(product);
+    return high64(product) + (low64(product) >> 63);
   }
   bool operator==(const Fraction&) const = default;
 

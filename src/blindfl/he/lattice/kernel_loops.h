@@ -12,14 +12,17 @@
 //
 //   kLanes, kStages, kVectors             values in a register; stages of a transform, and vectors of an inner product,
 //                                         that fit into the registers
+//   kSumRoom                              a lazy inner product may be as large as q * 2^(52 + kSumRoom)
 //   Part                                  a vector of integers as the compilers know it: a loop would not reliably
 //                                         become vector instructions
 //   Value, Constants, Root, Sum           a register; a modulus; a factor with its quotient; a lazy inner product
 //   load, store                           residues in [0, q)
 //   load_lazy, store_lazy                 what a transform keeps between its passes
 //   forward_, inverse_, last_butterfly    one step of a transform, lazily reduced
+//   kGrows, grows                         whether forward butterflies leave values that must be settled now and then
 //   settled, finished                     brings lazy values back: small enough for the next pass; into [0, q)
-//   multiply, subtract                    on residues in [0, q); a factor of multiply may be as large as 2^51
+//   multiply, subtract                    on residues in [0, q); a factor of multiply may be any number below 2^52
+//   add                                   without reducing; up to 4q may be `finished`
 //   transpose                             kLanes registers
 //
 // Loops without Lanes are simple enough for the compiler to use the vector units by itself.
@@ -30,17 +33,20 @@ template <class Lanes>
 class Loops {
  public:
   static constexpr Kernels table(std::string_view name) {
-    using Transforms = TransformLoops<Lanes>;
     return {name,
             Transforms::forward,
             Transforms::forward_short,
             Transforms::inverse,
+            inverse_sparse,
             multiply,
             multiply_subtract,
             accumulate,
             multiply_accumulate,
             divide,
+            subtract_divide,
+            multiply_add,
             lift,
+            lift_wide,
             add_small,
             pack,
             unpack,
@@ -49,9 +55,13 @@ class Loops {
   }
 
  private:
+  using Transforms = TransformLoops<Lanes>;
   using Value = typename Lanes::Value;
   using Constants = typename Lanes::Constants;
+  using Sum = typename Lanes::Sum;
   static constexpr std::size_t kLanes = Lanes::kLanes;
+  /// How many values go through memory close by, between what the compiler vectorises and what it does not.
+  static constexpr std::size_t kPiece = 64;
 
   // ---- products
 
@@ -83,7 +93,7 @@ class Loops {
   template <bool Repeat, std::size_t Vectors>
   static void accumulate_block(std::uint64_t* out, const First& first, const Terms& terms, std::size_t position,
                                std::size_t begin, std::size_t end, const Constants& c) {
-    typename Lanes::Sum sums[Vectors];
+    Sum sums[Vectors];
     if (first.a != nullptr) {
       BLINDFL_UNROLL
       for (std::size_t r = 0; r < Vectors; ++r) {
@@ -120,11 +130,17 @@ class Loops {
     }
   }
 
+  /// How many products of residues and right values, each of which has that many bits, may be added up before they are
+  /// reduced: a sum must be below q * 2^(52 + kSumRoom), and that of the lower halves of 52 bits below 2^64.
+  static std::size_t most_terms(int right_bits) {
+    const int bits = 52 + Lanes::kSumRoom - right_bits;
+    return std::size_t{1} << (bits < 12 ? bits : 12);
+  }
+
   static void accumulate_all(std::uint64_t* out, First first, const Terms& terms, std::size_t n,
                              const Modulus& modulus) {
     const Constants c(modulus);
-    // A product is below q^2 and its reduction takes less than q * 2^52: that many may be added up before it.
-    const std::size_t most = std::size_t{1} << (52 - modulus.bits());
+    const std::size_t most = most_terms(terms.right_bits > modulus.bits() ? terms.right_bits : modulus.bits());
     for (std::size_t begin = 0; begin < terms.count || first.a != nullptr; first = {}) {
       const std::size_t room = first.a != nullptr ? most - 1 : most;
       const std::size_t end = terms.count - begin < room ? terms.count : begin + room;
@@ -154,18 +170,122 @@ class Loops {
     const std::uint64_t half = divisor / 2;
     const std::uint64_t offset = half % q + 2 * q;
     const Value inverse = Lanes::broadcast(one_over_by);
-    constexpr std::size_t kPiece = 64;
     alignas(64) std::uint64_t piece[kPiece];
     for (std::size_t begin = 0; begin < n; begin += kPiece) {
       const std::size_t count = n - begin < kPiece ? n - begin : kPiece;
       for (std::size_t i = 0; i < count; ++i) {
-        // d + half is not negative and below 2q: the sum stays between 0 and 4q, below 2^50.
+        // d + half is not negative and below 2q: the sum stays between 0 and 4q, below 2^52.
         piece[i] = out[begin + i] + offset - reduced_once(dropped[begin + i] + half, divisor);
       }
       for (std::size_t i = 0; i < count; i += kLanes) {
         Lanes::store(out + begin + i, Lanes::multiply(Lanes::load(piece + i), inverse, c));
       }
     }
+  }
+
+  static void subtract_divide(std::uint64_t* out, const std::uint64_t* digit, std::uint64_t one_over_by, std::size_t n,
+                              const Modulus& modulus) {
+    const Constants c(modulus);
+    // A multiple of q from 2^50 on: what is left of it, below 2^50 + 2q, is not negative and below 2^52.
+    const std::uint64_t offset = ((std::uint64_t{1} << 50) / modulus.value() + 1) * modulus.value();
+    const Value inverse = Lanes::broadcast(one_over_by);
+    alignas(64) std::uint64_t piece[kPiece];
+    for (std::size_t begin = 0; begin < n; begin += kPiece) {
+      const std::size_t count = n - begin < kPiece ? n - begin : kPiece;
+      for (std::size_t i = 0; i < count; ++i) piece[i] = out[begin + i] + offset - digit[begin + i];
+      for (std::size_t i = 0; i < count; i += kLanes) {
+        Lanes::store(out + begin + i, Lanes::multiply(Lanes::load(piece + i), inverse, c));
+      }
+    }
+  }
+
+  static void multiply_add(std::uint64_t* out, std::uint64_t by, const std::uint64_t* digit, std::size_t n,
+                           const Modulus& modulus) {
+    const Constants c(modulus);
+    const Value factor = Lanes::broadcast(by);
+    const Value radix = Lanes::broadcast(modulus.to_montgomery(1));
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      Sum sum;  // of at most 2^51 * q
+      sum.add(factor, Lanes::load(out + i), c);
+      sum.add(radix, Lanes::load(digit + i), c);
+      Lanes::store(out + i, sum.added_to(Lanes::broadcast(0), c));
+    }
+  }
+
+  static void lift_wide(std::uint64_t* out, const std::int64_t* wide, std::size_t n, const Modulus& modulus) {
+    const Constants c(modulus);
+    const std::uint64_t q = modulus.value();
+    // x + 2^63 is not negative: two halves of 32 bits.
+    const Value by_high = Lanes::broadcast(modulus.to_montgomery(std::uint64_t{1} << 32));
+    const Value by_low = Lanes::broadcast(modulus.to_montgomery(1));
+    const Value offset = Lanes::broadcast(q - (std::uint64_t{1} << 63) % q);  // in [1, q): q is odd
+    alignas(64) std::uint64_t high[kPiece];
+    alignas(64) std::uint64_t low[kPiece];
+    for (std::size_t begin = 0; begin < n; begin += kPiece) {
+      const std::size_t count = n - begin < kPiece ? n - begin : kPiece;
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t x = static_cast<std::uint64_t>(wide[begin + i]) ^ (std::uint64_t{1} << 63);
+        high[i] = x >> 32;
+        low[i] = x & 0xFFFFFFFF;
+      }
+      for (std::size_t i = 0; i < count; i += kLanes) {
+        Sum sum;
+        sum.add(by_high, Lanes::load(high + i), c);
+        sum.add(by_low, Lanes::load(low + i), c);
+        Lanes::store(out + begin + i, sum.added_to(offset, c));
+      }
+    }
+  }
+
+  // ---- the sparse inverse transform
+
+  /// The inner products of blocks of `stride` values with their weights, kLanes blocks at a time.
+  static void block_sums(std::uint64_t* out, const std::uint64_t* a, const SparseInverse& table,
+                         const Modulus& modulus) {
+    const Constants c(modulus);
+    const std::size_t stride = table.stride();
+    const std::size_t step = most_terms(modulus.bits()) * kLanes;
+    const std::uint64_t* w = table.weights().data();
+    for (std::size_t g = 0; g < table.count(); g += kLanes, a += kLanes * stride, w += kLanes * stride) {
+      Value v[kLanes];
+      BLINDFL_UNROLL
+      for (std::size_t b = 0; b < kLanes; ++b) v[b] = Lanes::broadcast(0);
+      for (std::size_t begin = 0; begin < stride; begin += step) {
+        const std::size_t end = stride - begin < step ? stride : begin + step;
+        Sum sums[kLanes];
+        for (std::size_t i = begin; i < end; i += kLanes) {
+          BLINDFL_UNROLL
+          for (std::size_t b = 0; b < kLanes; ++b) {
+            sums[b].add(Lanes::load(a + b * stride + i), Lanes::load(w + b * stride + i), c);
+          }
+        }
+        BLINDFL_UNROLL
+        for (std::size_t b = 0; b < kLanes; ++b) v[b] = sums[b].added_to(v[b], c);
+      }
+      if constexpr (kLanes > 1) Lanes::transpose(v);
+      Value sum = v[0];
+      BLINDFL_UNROLL
+      for (std::size_t b = 1; b < kLanes; ++b) {
+        sum = Lanes::add(sum, v[b]);
+        if (b % 3 == 0) sum = Lanes::finished(sum, c);  // four residues
+      }
+      Lanes::store(out + g, Lanes::finished(sum, c));
+    }
+  }
+
+  static void inverse_sparse(std::uint64_t* out, const std::uint64_t* a, const SparseInverse& table,
+                             const Modulus& modulus) {
+    const std::size_t count = table.count();
+    if (count >= kLanes * kLanes) {
+      block_sums(out, a, table, modulus);
+      Transforms::inverse_stages(out, modulus, count, table.inverse_lane_roots(), table.last_stage());
+      return;
+    }
+    // Too few for the stages within registers.
+    alignas(64) std::uint64_t sums[kLanes * kLanes];
+    block_sums(sums, a, table, modulus);
+    std::memset(out, 0, count * sizeof *out);
+    accumulate(out, {sums, 1, count, table.matrix().data(), count, count, 0}, count, modulus);
   }
 
   // ---- loops that the compiler vectorises

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/he/lattice/modulus.h"
+#include "blindfl/he/lattice/sparse_inverse.h"
 
 // The loops that take the time. Each set of kernels does the same, exactly; which one runs is chosen at run time. All
 // residues are in [0, q); arrays are aligned to 64 bytes and hold a multiple of 8 values. No branch and no memory
@@ -18,9 +19,12 @@ struct Terms {
   const std::uint64_t* left;  ///< term t, position p at left[t * left_stride + p / repeat]
   std::size_t left_stride;
   std::size_t repeat;          ///< 1, or a power of two from 8 on: how many positions share one left value
-  const std::uint64_t* right;  ///< term t, position p at right[t * right_stride + p]; may be as large as 2^48
+  const std::uint64_t* right;  ///< term t, position p at right[t * right_stride + p]
   std::size_t right_stride;
   std::size_t count;
+  /// Right values that are not residues are at most 2^right_bits; 50 at most. 0: all of them are residues. The smaller,
+  /// the fewer reductions.
+  int right_bits = 48;
 };
 
 /// Products come out divided by 2^52, as Montgomery's are: either one factor was multiplied by 2^52 before, or the
@@ -36,6 +40,10 @@ struct Kernels {
   void (*forward_short)(std::uint64_t* a, std::size_t count, const Modulus& modulus);
   /// The inverse of `forward`, times 1 or 2^52: the modulus' `last_stage()` or `last_stage_times_radix()`.
   void (*inverse)(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage);
+  /// Some of the coefficients that `inverse` gives, in a fraction of its time: out[k] is coefficient
+  /// stride * k + stride - 1, times the table's scale, for its `count()` values of k. `out` may not be `a`.
+  void (*inverse_sparse)(std::uint64_t* out, const std::uint64_t* a, const SparseInverse& table,
+                         const Modulus& modulus);
 
   /// out[p] = a[p] * b[p] / 2^52.
   void (*multiply)(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b, std::size_t n,
@@ -54,8 +62,23 @@ struct Kernels {
   void (*divide)(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::uint64_t one_over_by,
                  std::size_t n, const Modulus& modulus);
 
+  // A number given by its residues modulo q_0, q_1, ... is d_0 + q_0 * (d_1 + q_1 * (d_2 + ...)) with digits
+  // 0 <= d_i < q_i (mixed radix; Garner): d_0 is its first residue; subtracted, and q_0 divided out, in the others, the
+  // next one is d_1. And back, by Horner's rule.
+
+  /// out[p] = (out[p] - digit[p]) * one_over_by / 2^52, for digits up to 2^50, whether below q or not; `one_over_by` is
+  /// 2^52 / by.
+  void (*subtract_divide)(std::uint64_t* out, const std::uint64_t* digit, std::uint64_t one_over_by, std::size_t n,
+                          const Modulus& modulus);
+  /// out[p] = out[p] * by / 2^52 + digit[p], for digits, and out before, up to 2^50, whether below q or not; `by` is a
+  /// residue.
+  void (*multiply_add)(std::uint64_t* out, std::uint64_t by, const std::uint64_t* digit, std::size_t n,
+                       const Modulus& modulus);
+
   /// Signed numbers smaller than q in magnitude, as residues.
   void (*lift)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
+  /// Signed numbers of any size, as residues.
+  void (*lift_wide)(std::uint64_t* out, const std::int64_t* wide, std::size_t n, const Modulus& modulus);
   /// out[p] = out[p] + small[p].
   void (*add_small)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
   /// Values of `bits` bits to the wire: see packing.h. `n` must be a multiple of kPackedBlock.

@@ -11,15 +11,26 @@ namespace blindfl::he::lattice {
 namespace {
 
 /// 4 values at a time, as doubles: AVX2 has no wide integer product, but a fused multiply-add gives the two halves of
-/// an exact product of 53-bit numbers. With q < 2^48, lazy values are integers, of either sign, below 2^52:
+/// an exact product of 53-bit numbers. Lazy values are integers, of either sign, below 2^53:
 ///
 /// A product y * w minus the nearest multiple of q is at most q/2 in magnitude, plus q for each unit by which the
-/// quotient, computed with two roundings of 2^-53 each, is off: |y| * 2^-52 units. So a butterfly with |x|, |y| <= B q
-/// gives at most B + 1/2 + B q / 2^52 <= B + 1/2 + B / 16, and 15 stages from B = 1 end below 15 q < 2^52.
+/// quotient, computed with two roundings of 2^-53 each, is off: |y| * 2^-52 units. So a forward butterfly with
+/// |x|, |y| <= B q gives at most B + 1/2 + B q / 2^52.
+///   q < 2^48: that is B + 1/2 + B/16, and 15 stages from B = 1 end below 15 q < 2^52.
+///   q < 2^50: that is B + 1/2 + B/4, and four stages from B = 1 end below 5.4. Before every fifth, x is settled: at
+///   most
+/// q/2 and a few units. That stage gives 1 + B/4, three more end below 3.9 + 0.49 B, and that never exceeds 7.6: below
+/// 2^53.
+/// Backwards, sums double: two stages, from residues or from settled values, end below 4q < 2^52.
+///
+/// A product a * b of a residue and a number below 2^k, three roundings, is at most (1/2 + 3 * 2^(k - 53)) q: 7/8 q for
+/// k = 50, and a sum of 2^(52 - k) of them is below 2^52; 2q for k = 52.
 struct Avx2Lanes {
   static constexpr std::size_t kLanes = 4;
   static constexpr int kStages = 2;
   static constexpr std::size_t kVectors = 4;
+  static constexpr int kSumRoom = 0;
+  static constexpr bool kGrows = true;
   using Part = std::uint64_t __attribute__((vector_size(32)));
 
   using Value = __m256d;
@@ -39,8 +50,7 @@ struct Avx2Lanes {
   static Root root(const Modulus::Factors& factors, std::size_t index) {
     return {_mm256_set1_pd(factors.real[index]), _mm256_set1_pd(factors.real_quotient[index])};
   }
-  static const double* lane_roots(const Modulus& modulus) { return modulus.real_lane_roots().data(); }
-  static const double* inverse_lane_roots(const Modulus& modulus) { return modulus.inverse_real_lane_roots().data(); }
+  static const double* lane_factors(const Modulus::LaneFactors& factors) { return factors.real.data(); }
   static Root lane_root(const double* p) { return {_mm256_loadu_pd(p), _mm256_loadu_pd(p + kLanes)}; }
 
   /// 2^52 as a double: its lowest bits count units.
@@ -83,6 +93,7 @@ struct Avx2Lanes {
     x = times_root(_mm256_add_pd(x, y), by_n, c);
     y = times_root(difference, w, c);
   }
+  static bool grows(const Modulus& modulus) { return modulus.bits() > 48; }
   static Value settled(Value x, const Constants& c) {
     return _mm256_fnmadd_pd(rounded(_mm256_mul_pd(x, c.inverse_q)), c.q, x);
   }
@@ -103,13 +114,14 @@ struct Avx2Lanes {
     v[3] = _mm256_permute2f128_pd(b, e, 0x31);
   }
 
-  /// a * b modulo q, at most a little more than q/2 in magnitude.
+  /// a * b modulo q, of either sign.
   static Value product(Value a, Value b, const Constants& c) {
     return product_minus(a, b, rounded(_mm256_mul_pd(_mm256_mul_pd(a, b), c.inverse_q)), c);
   }
   static Value multiply(Value a, Value b, const Constants& c) {
     return finished(times_root(product(a, b, c), c.by_radix, c), c);
   }
+  static Value add(Value a, Value b) { return _mm256_add_pd(a, b); }
   static Value subtract(Value a, Value b, const Constants& c) { return finished(_mm256_sub_pd(a, b), c); }
 
   struct Sum {

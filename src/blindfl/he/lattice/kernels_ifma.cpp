@@ -10,11 +10,13 @@ namespace blindfl::he::lattice {
 
 namespace {
 
-/// 8 values at a time, multiplied 52 bits by 52. Lazy values stay below 4q.
+/// 8 values at a time, multiplied 52 bits by 52. Lazy values stay below 4q < 2^52.
 struct IfmaLanes {
   static constexpr std::size_t kLanes = 8;
   static constexpr int kStages = 3;
   static constexpr std::size_t kVectors = 8;
+  static constexpr int kSumRoom = 4;
+  static constexpr bool kGrows = false;
   using Part = std::uint64_t __attribute__((vector_size(64)));
 
   using Value = __m512i;
@@ -37,8 +39,7 @@ struct IfmaLanes {
   static Root root(const Modulus::Factors& factors, std::size_t index) {
     return {broadcast(factors.value[index]), broadcast(factors.quotient52[index])};
   }
-  static const std::uint64_t* lane_roots(const Modulus& modulus) { return modulus.lane_roots().data(); }
-  static const std::uint64_t* inverse_lane_roots(const Modulus& modulus) { return modulus.inverse_lane_roots().data(); }
+  static const std::uint64_t* lane_factors(const Modulus::LaneFactors& factors) { return factors.whole.data(); }
   static Root lane_root(const std::uint64_t* p) { return {load(p), load(p + kLanes)}; }
 
   static Value broadcast(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
@@ -76,6 +77,7 @@ struct IfmaLanes {
     y = shoup(minus(add(x, c.twice_q), y), w, c);
     x = shoup(sum, by_n, c);
   }
+  static bool grows(const Modulus& /*modulus*/) { return false; }
   static Value settled(Value x, const Constants& /*c*/) { return x; }
   static Value finished(Value x, const Constants& c) { return reduced_once(reduced_once(x, c.twice_q), c.q); }
 
@@ -104,16 +106,19 @@ struct IfmaLanes {
     }
   }
 
-  /// (high * 2^52 + low) / 2^52 modulo q, in [0, q), for a number below q * 2^52; low may have more than 52 bits.
-  static Value montgomery(Value low, Value high, const Constants& c) {
+  /// (high * 2^52 + low) / 2^52 modulo q, less than q above high; low may have more than 52 bits.
+  static Value montgomery_lazy(Value low, Value high, const Constants& c) {
     const Value zero = _mm512_setzero_si512();
     high = add(high, _mm512_srli_epi64(low, 52));
     low = low52(low);
     const Value m = low_product(zero, low, c.negated_inverse);
     // low + lo(m * q) is 0 or 2^52: a carry exactly where low is not 0.
     const Value sum = high_product(high, m, c.q);
-    const Value carried = _mm512_mask_add_epi64(sum, _mm512_test_epi64_mask(low, low), sum, broadcast(1));
-    return reduced_once(carried, c.q);
+    return _mm512_mask_add_epi64(sum, _mm512_test_epi64_mask(low, low), sum, broadcast(1));
+  }
+  /// The same in [0, q), for a number below q * 2^52.
+  static Value montgomery(Value low, Value high, const Constants& c) {
+    return reduced_once(montgomery_lazy(low, high, c), c.q);
   }
   static Value multiply(Value a, Value b, const Constants& c) {
     const Value zero = _mm512_setzero_si512();
@@ -129,7 +134,11 @@ struct IfmaLanes {
       high = high_product(high, a, b);
     }
     [[nodiscard]] Value added_to(Value out, const Constants& c) const {
-      return reduced_once(IfmaLanes::add(out, montgomery(low, high, c)), c.q);
+      // Below 17 q: of a sum below 16 q * 2^52, and out.
+      Value sum = IfmaLanes::add(out, montgomery_lazy(low, high, c));
+      BLINDFL_UNROLL
+      for (unsigned int k = kSumRoom + 1; k-- > 0;) sum = reduced_once(sum, _mm512_slli_epi64(c.q, k));
+      return sum;
     }
   };
 };

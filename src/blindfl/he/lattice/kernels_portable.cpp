@@ -10,6 +10,8 @@ struct ScalarLanes {
   static constexpr std::size_t kLanes = 1;
   static constexpr int kStages = 2;
   static constexpr std::size_t kVectors = 1;
+  static constexpr int kSumRoom = 4;
+  static constexpr bool kGrows = false;
   using Part = std::uint64_t __attribute__((vector_size(16)));
 
   using Value = std::uint64_t;
@@ -22,6 +24,8 @@ struct ScalarLanes {
     std::uint64_t value;
     std::uint64_t quotient;  // of 2^64
   };
+  /// There are no stages within a register.
+  static const std::uint64_t* lane_factors(const Modulus::LaneFactors& /*factors*/) { return nullptr; }
   static Root root(const Modulus::Factors& factors, std::size_t index) {
     return {factors.value[index], factors.quotient64[index]};
   }
@@ -56,24 +60,30 @@ struct ScalarLanes {
     y = shoup(x + 2 * c.q - y, w, c);
     x = shoup(sum, by_n, c);
   }
+  static bool grows(const Modulus& /*modulus*/) { return false; }
   static Value settled(Value x, const Constants& /*c*/) { return x; }
   static Value finished(Value x, const Constants& c) { return reduced_once(reduced_once(x, 2 * c.q), c.q); }
 
-  /// x / 2^52 modulo q, in [0, q), for x < q * 2^52.
-  static Value montgomery(UInt128 x, const Constants& c) {
+  /// x / 2^52 modulo q, less than q above x / 2^52.
+  static Value montgomery_lazy(UInt128 x, const Constants& c) {
     constexpr std::uint64_t kMask52 = (std::uint64_t{1} << 52) - 1;
     const std::uint64_t m = (low64(x) * c.negated_inverse) & kMask52;
-    const auto t = static_cast<std::uint64_t>((x + static_cast<UInt128>(m) * c.q) >> 52);
-    return reduced_once(t, c.q);
+    return static_cast<std::uint64_t>((x + static_cast<UInt128>(m) * c.q) >> 52);
   }
+  /// The same in [0, q), for x < q * 2^52.
+  static Value montgomery(UInt128 x, const Constants& c) { return reduced_once(montgomery_lazy(x, c), c.q); }
   static Value multiply(Value a, Value b, const Constants& c) { return montgomery(static_cast<UInt128>(a) * b, c); }
+  static Value add(Value a, Value b) { return a + b; }
   static Value subtract(Value a, Value b, const Constants& c) { return reduced_once(a + c.q - b, c.q); }
 
   struct Sum {
     UInt128 sum = 0;
     void add(Value a, Value b, const Constants& /*c*/) { sum += static_cast<UInt128>(a) * b; }
     [[nodiscard]] Value added_to(Value out, const Constants& c) const {
-      return reduced_once(out + montgomery(sum, c), c.q);
+      // Below 18 q: of a sum below 16 q * 2^52, and out.
+      Value x = out + montgomery_lazy(sum, c);
+      for (int k = kSumRoom + 1; k-- > 0;) x = reduced_once(x, c.q << k);
+      return x;
     }
   };
 };

@@ -32,6 +32,26 @@ void scale(const Kernels& kernels, const Modulus& modulus, std::uint64_t factor,
   kernels.accumulate(out.data(), {&montgomery, 1, out.size(), copy.data(), copy.size(), 1}, out.size(), modulus);
 }
 
+Bytes digest_of_setup(std::string purpose, const Params& params, const Coin& coin) {
+  purpose += params.describe();
+  Bytes all(as_bytes(purpose).begin(), as_bytes(purpose).end());
+  all.insert(all.end(), coin.begin(), coin.end());
+  return digest_of(all);
+}
+
+/// The stream that both parties expand `a` from.
+KeyStream stream_of(const Params& params, const Coin& coin) {
+  const Bytes digest = digest_of_setup("blindfl lattice public randomness 2, ", params, coin);
+  return KeyStream(std::span(digest).first<KeyStream::kKeyBytes>());
+}
+
+/// Of everything that makes a key: whoever has another coin has another key.
+KeyId id_of(const Coin& coin, ByteView public_key) {
+  Bytes all(coin.begin(), coin.end());
+  all.insert(all.end(), public_key.begin(), public_key.end());
+  return first_bytes(digest_of(all));
+}
+
 /// Residues of a key look uniform. Zeros or text do not: half of them in the lower half, within 8 standard deviations.
 /// A key made to deceive passes; this tells a mistake from a key.
 void check_plausible(const Modulus& modulus, std::span<const std::uint64_t> residues) {
@@ -43,8 +63,8 @@ void check_plausible(const Modulus& modulus, std::span<const std::uint64_t> resi
 
 }  // namespace
 
-KeyId params_id(const Params& params) {
-  return first_bytes(digest_of(params.describe()));
+KeyId setup_id(const Params& params, const Coin& coin) {
+  return first_bytes(digest_of_setup("blindfl lattice key 2, ", params, coin));
 }
 
 void unpack_residues(const Params& params, std::size_t modulus, const Kernels& kernels, const std::uint64_t* words,
@@ -55,28 +75,25 @@ void unpack_residues(const Params& params, std::size_t modulus, const Kernels& k
 }
 
 std::uint64_t PublicKey::bytes(const Params& params) {
-  std::uint64_t bytes = sizeof(KeyId) + sizeof(Seed);
+  std::uint64_t bytes = sizeof(KeyId);
   for (const Modulus& m : params.moduli()) bytes += packed_bytes(params.degree(), m.bits());
   return bytes;
 }
 
-PublicKey::PublicKey(const Params& params, const Kernels& kernels, ByteView bytes)
-    : id(first_bytes(digest_of(bytes))),
-      b(params.moduli().size() * params.degree()),
-      a(params.moduli().size() * params.degree()) {
+PublicKey::PublicKey(const Params& params, const Kernels& kernels, const Coin& coin, ByteView bytes)
+    : id(id_of(coin, bytes)), b(params.moduli().size() * params.degree()), a(params.moduli().size() * params.degree()) {
   require<ProtocolError>(bytes.size() == PublicKey::bytes(params), "a public key of the lattice scheme has ",
                          PublicKey::bytes(params), " bytes, not ", bytes.size());
   const std::size_t n = params.degree();
   BufferSource in(bytes);
-  KeyId parameters;
-  in.read(parameters);
-  require<ProtocolError>(parameters == params_id(params), "a public key is of other parameters than this session's");
-  Seed seed;
-  in.read(seed);
+  KeyId setup;
+  in.read(setup);
+  require<ProtocolError>(setup == setup_id(params, coin),
+                         "a public key is of other parameters, or of another coin, than this session's");
   Residues packed(in.remaining() / sizeof(std::uint64_t));
   in.read(std::as_writable_bytes(std::span(packed)));
   const std::uint64_t* rest = packed.data();
-  KeyStream stream(seed);
+  KeyStream stream = stream_of(params, coin);
   Residues words(n);
   for (std::size_t l = 0; l < params.moduli().size(); ++l) {
     unpack_residues(params, l, kernels, rest, b.data() + l * n, 64, "a public key");
@@ -86,21 +103,18 @@ PublicKey::PublicKey(const Params& params, const Kernels& kernels, ByteView byte
   }
 }
 
-SecretKey::SecretKey(const Params& params, const Kernels& kernels, Random& random)
-    : s(params.moduli().size() * params.degree()), s_reply(params.kept() * params.degree()) {
+SecretKey::SecretKey(const Params& params, const Kernels& kernels, const Coin& coin, Random& random)
+    : s(params.moduli().size() * params.degree()), s_reply(params.moduli().size() * params.degree()) {
   const std::size_t n = params.degree();
   AlignedSecret<std::int64_t> secret(n);
   AlignedSecret<std::int64_t> error(n);
   SecretResidues words(n);
   sample_ternary(kernels, random, secret, words);
   sample_error(kernels, random, error, words);
-  Seed seed;
-  random.fill(seed);
-  KeyStream stream(seed);
+  KeyStream stream = stream_of(params, coin);
 
   BufferSink out(PublicKey::bytes(params));
-  out.write(params_id(params));
-  out.write(seed);
+  out.write(setup_id(params, coin));
   Residues a(n);
   SecretResidues b(n);
   Residues packed(n);
@@ -109,9 +123,7 @@ SecretKey::SecretKey(const Params& params, const Kernels& kernels, Random& rando
     const auto s_part = part(s, l, n);
     kernels.lift(s_part.data(), secret.data(), n, m);
     kernels.forward(s_part.data(), m);
-    if (l < params.kept()) {
-      scale(kernels, m, m.to_montgomery(params.one_over_others(l, params.kept())), s_part, part(s_reply, l, n));
-    }
+    scale(kernels, m, m.to_montgomery(params.one_over_others(l)), s_part, part(s_reply, l, n));
     scale(kernels, m, m.to_montgomery(1), s_part, s_part);
 
     sample_uniform(kernels, stream, m, a.data(), 64, words);
@@ -122,7 +134,7 @@ SecretKey::SecretKey(const Params& params, const Kernels& kernels, Random& rando
     out.write(std::as_bytes(std::span(packed).first(packed_words(n, m.bits()))));
   }
   public_key = out.take();
-  id = first_bytes(digest_of(public_key));
+  id = id_of(coin, public_key);
 }
 
 }  // namespace blindfl::he::lattice

@@ -9,23 +9,6 @@ namespace {
 
 constexpr std::uint32_t kNoSlot = std::numeric_limits<std::uint32_t>::max();
 
-/// Cuts a value into balanced digits of `limb_bits` bits: each in [-2^(bits-1), 2^(bits-1)], the last one larger by
-/// one.
-template <class F>
-void for_each_limb(std::int64_t value, const Tiling& t, F&& f) {
-  if (t.limbs == 1) {
-    f(std::size_t{0}, value);
-    return;
-  }
-  const std::int64_t half = std::int64_t{1} << (t.limb_bits - 1);
-  for (std::size_t limb = 0; limb + 1 < t.limbs; ++limb) {
-    const std::int64_t carry = (value + half) >> t.limb_bits;
-    f(limb, value - carry * (std::int64_t{1} << t.limb_bits));
-    value = carry;
-  }
-  f(t.limbs - 1, value);
-}
-
 }  // namespace
 
 LeftOperand::LeftOperand(const Params& params, const Kernels& kernels, const Tiling& tiling, const IntMatrix& x,
@@ -36,13 +19,15 @@ LeftOperand::LeftOperand(const Params& params, const Kernels& kernels, const Til
       first_row_tile_(first_row_tile),
       together_(tiling.cols == 1 ? 1 : 8),
       count_(params.degree() / tiling.cols),
-      blocks_(params.degree() / kBlock),
-      stride_(kBlock / tiling.cols),
+      bound_(x.bound()),
+      shared_(std::max<std::size_t>(tiling.cols / kBlock, 1)),
+      blocks_(params.degree() / kBlock / shared_),
+      stride_(kBlock * shared_ / tiling.cols),
       runs_(row_tiles),
       slots_(row_tiles),
       first_slot_(row_tiles) {
-  places_.reserve(x.cols() * tiling.limbs);
-  for (std::size_t j = 0; j < x.cols() * tiling.limbs; ++j) {
+  places_.reserve(x.cols());
+  for (std::size_t j = 0; j < x.cols(); ++j) {
     places_.push_back({static_cast<std::uint32_t>(j / tiling.inner), static_cast<std::uint32_t>(j % tiling.inner)});
   }
   pool.parallel_for(row_tiles, 1, [&](std::size_t begin, std::size_t end) {
@@ -90,9 +75,8 @@ void LeftOperand::find_tiles(std::size_t row_tile, const IntMatrix& x) {
   auto& slots = slots_[row_tile];
   slots.assign(tiling_.inner_tiles, x.kind() == IntMatrix::Kind::kDense ? 0 : kNoSlot);
   if (x.kind() != IntMatrix::Kind::kDense)
-    for_each_entry(x, row_tile, [&](std::size_t /*row*/, std::size_t c, std::int64_t /*value*/) {
-      for (std::size_t limb = 0; limb < tiling_.limbs; ++limb) slots[places_[c * tiling_.limbs + limb].tile] = 0;
-    });
+    for_each_entry(x, row_tile,
+                   [&](std::size_t /*row*/, std::size_t c, std::int64_t /*value*/) { slots[places_[c].tile] = 0; });
   auto& runs = runs_[row_tile];
   std::uint32_t next = 0;
   for (std::size_t tile = 0; tile < slots.size(); ++tile) {
@@ -112,11 +96,9 @@ void LeftOperand::cut(std::size_t row_tile, const IntMatrix& x, std::span<std::i
   const auto& slots = slots_[row_tile];
   for_each_entry(x, row_tile, [&](std::size_t row, std::size_t c, std::int64_t value) {
     const std::size_t last = row * tiling_.inner + tiling_.inner - 1;
-    for_each_limb(value, tiling_, [&](std::size_t limb, std::int64_t digit) {
-      const Place place = places_[c * tiling_.limbs + limb];
-      const std::size_t slot = slots[place.tile];
-      entries[(slot / together_ * count_ + last - place.column) * together_ + slot % together_] = digit;
-    });
+    const Place place = places_[c];
+    const std::size_t slot = slots[place.tile];
+    entries[(slot / together_ * count_ + last - place.column) * together_ + slot % together_] = value;
   });
 }
 
@@ -132,7 +114,7 @@ void LeftOperand::transform(std::size_t row_tile, std::size_t modulus, std::span
     // One group alone is in memory while it is transformed.
     const bool in_place = in_order && all_slots_ == together_;
     std::uint64_t* residues = in_place ? values_.data() + offset(modulus, 0, 0) : memory.data();
-    kernels_.lift(residues, entries.data() + g * size, size, m);
+    (bound_ < m.value() ? kernels_.lift : kernels_.lift_wide)(residues, entries.data() + g * size, size, m);
     if (together_ == 1) {
       kernels_.forward(residues, m);
     } else {

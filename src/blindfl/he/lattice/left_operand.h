@@ -7,6 +7,7 @@
 
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/he/lattice/kernels.h"
+#include "blindfl/he/lattice/params.h"
 #include "blindfl/he/lattice/scratch.h"
 #include "blindfl/he/lattice/tiles.h"
 #include "blindfl/tensor/int_matrix.h"
@@ -34,12 +35,12 @@ class LeftOperand {
 
   /// Values of (modulus, block of 64 positions, row tile): slot after slot, `stride()` values each.
   [[nodiscard]] const std::uint64_t* values(std::size_t modulus, std::size_t block, std::size_t row_tile) const {
-    return values_.data() + offset(modulus, block, first_slot_[row_tile]);
+    return values_.data() + offset(modulus, block / shared_, first_slot_[row_tile]);
   }
   [[nodiscard]] std::size_t stride() const { return stride_; }
 
  private:
-  /// Where a column of X, cut into limbs, goes: its tile, and its place among the tile's columns.
+  /// Where a column of X goes: its tile, and its place among the tile's columns.
   struct Place {
     std::uint32_t tile;
     std::uint32_t column;
@@ -63,7 +64,9 @@ class LeftOperand {
   std::size_t first_row_tile_;
   std::size_t together_;  ///< tiles that are transformed side by side
   std::size_t count_;     ///< of a tile's different values
-  std::size_t blocks_;
+  std::uint64_t bound_;   ///< of the matrix' values
+  std::size_t shared_;    ///< blocks of positions that have the same values
+  std::size_t blocks_;    ///< of values
   std::size_t stride_;
   std::vector<Place> places_;
   std::vector<std::vector<Run>> runs_;

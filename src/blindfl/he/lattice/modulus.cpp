@@ -30,6 +30,24 @@ std::size_t reversed(std::size_t i, int bits) {
   return r;
 }
 
+template <std::size_t Lanes, class T>
+std::vector<T> arranged_for(const std::vector<T>& values, const std::vector<T>& quotients, std::size_t count) {
+  std::vector<T> all;
+  all.reserve(count / Lanes * (Lanes - 1) * 2);
+  for (std::size_t block = 0; block < count / (Lanes * Lanes); ++block) {
+    for (std::size_t stage = 0; stage < std::countr_zero(Lanes); ++stage) {
+      for (std::size_t h = 0; h < std::size_t{1} << stage; ++h) {
+        for (const auto* table : {&values, &quotients}) {
+          for (std::size_t lane = 0; lane < Lanes; ++lane) {
+            all.push_back((*table)[((count / Lanes + Lanes * block + lane) << stage) + h]);
+          }
+        }
+      }
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 bool is_prime(std::uint64_t n) {
@@ -99,28 +117,13 @@ Modulus::Modulus(std::uint64_t prime, std::size_t degree)
   one_over_radix_ = factors({inverse(to_montgomery(1))});
   roots_ = factors(std::move(powers));
   inverse_roots_ = factors(std::move(inverse_powers));
-  lane_roots_ = arranged<8>(roots_.value, roots_.quotient52);
-  inverse_lane_roots_ = arranged<8>(inverse_roots_.value, inverse_roots_.quotient52);
-  real_lane_roots_ = arranged<4>(roots_.real, roots_.real_quotient);
-  inverse_real_lane_roots_ = arranged<4>(inverse_roots_.real, inverse_roots_.real_quotient);
+  lane_roots_ = arranged(roots_, degree_);
+  inverse_lane_roots_ = arranged(inverse_roots_, degree_);
 }
 
-template <std::size_t Lanes, class T>
-std::vector<T> Modulus::arranged(const std::vector<T>& values, const std::vector<T>& quotients) const {
-  std::vector<T> all;
-  all.reserve(degree_ / Lanes * (Lanes - 1) * 2);
-  for (std::size_t block = 0; block < degree_ / (Lanes * Lanes); ++block) {
-    for (std::size_t stage = 0; stage < std::countr_zero(Lanes); ++stage) {
-      for (std::size_t h = 0; h < std::size_t{1} << stage; ++h) {
-        for (const auto* table : {&values, &quotients}) {
-          for (std::size_t lane = 0; lane < Lanes; ++lane) {
-            all.push_back((*table)[((degree_ / Lanes + Lanes * block + lane) << stage) + h]);
-          }
-        }
-      }
-    }
-  }
-  return all;
+Modulus::LaneFactors Modulus::arranged(const Factors& roots, std::size_t count) {
+  return {arranged_for<8>(roots.value, roots.quotient52, count),
+          arranged_for<4>(roots.real, roots.real_quotient, count)};
 }
 
 std::uint64_t Modulus::primitive_root() const {

@@ -14,10 +14,10 @@ namespace blindfl::he::lattice {
 class Modulus {
  public:
   static constexpr int kMinBits = 20;
-  static constexpr int kMaxBits = 48;
+  static constexpr int kMaxBits = 50;
   static constexpr int kRadixBits = 52;
 
-  /// The prime must be below 2^48 and 1 modulo 2 * degree; the degree a power of two from 64 to 32768.
+  /// The prime must be below 2^50 and 1 modulo 2 * degree; the degree a power of two from 64 to 32768.
   /// Throws InvalidArgument otherwise.
   Modulus(std::uint64_t prime, std::size_t degree);
 
@@ -53,18 +53,25 @@ class Modulus {
   /// 1 / 2^52.
   [[nodiscard]] const Factors& one_over_radix() const { return one_over_radix_; }
 
-  /// The roots of the stages with the shortest butterflies, arranged for 8 lanes: for each block of 64 values, the 7
-  /// factors of its three stages, each as 8 values and 8 quotients (of 2^52), one per group of 8 values.
-  [[nodiscard]] const std::vector<std::uint64_t>& lane_roots() const { return lane_roots_; }
-  [[nodiscard]] const std::vector<std::uint64_t>& inverse_lane_roots() const { return inverse_lane_roots_; }
-  /// The same for 4 lanes of real numbers: blocks of 16 values, 3 factors.
-  [[nodiscard]] const std::vector<double>& real_lane_roots() const { return real_lane_roots_; }
-  [[nodiscard]] const std::vector<double>& inverse_real_lane_roots() const { return inverse_real_lane_roots_; }
+  /// Those factors, in [0, q), with their quotients.
+  [[nodiscard]] Factors factors(std::vector<std::uint64_t> values) const;
+
+  /// The roots of the stages with the shortest butterflies, arranged for vector units.
+  struct LaneFactors {
+    /// For 8 lanes: for each block of 64 values, the 7 factors of its three stages, each as 8 values and 8 quotients
+    /// (of 2^52), one per group of 8 values.
+    std::vector<std::uint64_t> whole;
+    /// The same for 4 lanes of real numbers: blocks of 16 values, 3 factors.
+    std::vector<double> real;
+  };
+  [[nodiscard]] const LaneFactors& lane_roots() const { return lane_roots_; }
+  [[nodiscard]] const LaneFactors& inverse_lane_roots() const { return inverse_lane_roots_; }
+
+  /// `roots` or `inverse_roots`, arranged for a transform of `count` values, a power of two up to the degree. Without
+  /// blocks where there are fewer values than a block has.
+  [[nodiscard]] static LaneFactors arranged(const Factors& roots, std::size_t count);
 
  private:
-  [[nodiscard]] Factors factors(std::vector<std::uint64_t> values) const;
-  template <std::size_t Lanes, class T>
-  [[nodiscard]] std::vector<T> arranged(const std::vector<T>& values, const std::vector<T>& quotients) const;
   [[nodiscard]] std::uint64_t primitive_root() const;
 
   std::uint64_t q_;
@@ -76,10 +83,8 @@ class Modulus {
   Factors last_stage_;
   Factors last_stage_times_radix_;
   Factors one_over_radix_;
-  std::vector<std::uint64_t> lane_roots_;
-  std::vector<std::uint64_t> inverse_lane_roots_;
-  std::vector<double> real_lane_roots_;
-  std::vector<double> inverse_real_lane_roots_;
+  LaneFactors lane_roots_;
+  LaneFactors inverse_lane_roots_;
 };
 
 /// Is `n` prime? Exact for all 64-bit numbers.

@@ -7,39 +7,46 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
 #include "blindfl/he/lattice/sampler.h"
+#include "blindfl/he/lattice/share_noise.h"
 
 namespace blindfl::he::lattice {
 
 namespace {
 
-/// At most this many are kept ready: 21 MB at the shipped parameters.
+/// At most this many are kept ready: 17 MB of the largest parameters.
 constexpr std::size_t kLargestStock = 64;
 
 /// Replies whose products are added up together: an encrypted matrix is read once for all of them, and one polynomial
-/// of each fits into a core's cache.
-constexpr std::size_t kTogether = 8;
+/// of each fits into a core's cache. They are sent together, too, and the peer opens them while the next ones are made.
+constexpr std::size_t kTogether = 2;
 
 constexpr LeftOperand::Run kNoTiles{0, 0, 0};
 
 }  // namespace
 
-LatticeMultiplier::LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, ByteView public_key)
-    : params_(std::move(params)), kernels_(kernels), key_(*params_, kernels, public_key) {
+LatticeMultiplier::LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, const Coin& coin,
+                                     ByteView public_key)
+    : params_(std::move(params)),
+      kernels_(kernels),
+      key_(*params_, kernels, coin, public_key),
+      sparse_(params_->moduli().size(), [this](std::size_t l, std::size_t stride) {
+        return SparseInverse(params_->moduli()[l], stride, params_->moduli()[l].to_montgomery(crt_[l]));
+      }) {
   const auto& moduli = params_->moduli();
   for (std::size_t l = 0; l < moduli.size(); ++l) {
     const Modulus& m = moduli[l];
-    crt_.push_back(params_->one_over_others(l, moduli.size()));
+    crt_.push_back(params_->one_over_others(l));
     crt_quotient_.push_back(static_cast<std::uint64_t>((static_cast<UInt128>(crt_.back()) << 64) / m.value()));
     one_over_modulus_.push_back(Fraction::one_over(m.value()));
-    one_over_dropped_.emplace_back();
-    for (std::size_t d = std::max(l + 1, params_->kept()); d < moduli.size(); ++d) {
-      one_over_dropped_[l].push_back(m.to_montgomery(m.inverse(moduli[d].value() % m.value())));
+    one_over_radix_.emplace_back();
+    for (std::size_t k = 0; k < l; ++k) {
+      one_over_radix_[l].push_back(m.to_montgomery(m.inverse(moduli[k].value() % m.value())));
     }
   }
 }
 
 std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, ByteSource& in, ThreadPool& pool) const {
-  const LatticePlan& p = LatticePlan::of(plan);
+  const LatticePlan& p = LatticePlan::of(plan, *params_);
   const Tiling& t = p.tiling();
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
@@ -70,7 +77,7 @@ std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, Byte
         const std::size_t col_tile = (first + i / moduli) / t.inner_tiles;
         std::uint64_t* c0 = operand->values.data() + operand->offset(l, 0, col_tile, 0) + inner_tile * kBlock;
         std::uint64_t* c1 = operand->values.data() + operand->offset(l, 0, col_tile, 1) + inner_tile * kBlock;
-        unpack_residues(*params_, l, kernels_, packed.data() + i / moduli * words + p.word_offset(l), c0,
+        unpack_residues(*params_, l, kernels_, packed.data() + i / moduli * words + p.operand_offset(l), c0,
                         operand->block_stride(), "an encrypted matrix");
         KeyStream stream(part_seeds[i]);
         sample_uniform(kernels_, stream, params_->moduli()[l], c1, operand->block_stride(), random_words);
@@ -80,7 +87,7 @@ std::unique_ptr<const Operand> LatticeMultiplier::do_load(const Plan& plan, Byte
   return operand;
 }
 
-LatticeMultiplier::Randomizer LatticeMultiplier::make_randomizer(Random& random) const {
+LatticeMultiplier::Randomizer LatticeMultiplier::make_randomizer(Random random) const {
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
   auto lease = scratch_.lease(moduli * stride());
@@ -93,11 +100,11 @@ LatticeMultiplier::Randomizer LatticeMultiplier::make_randomizer(Random& random)
     kernels_.lift(u.data() + l * stride(), small.data(), n, params_->moduli()[l]);
     kernels_.forward(u.data() + l * stride(), params_->moduli()[l]);
   }
-  return {std::move(lease), u};
+  return {std::move(lease), u, std::move(random)};
 }
 
 void LatticeMultiplier::expect(const Plan& plan) const {
-  const Tiling& t = LatticePlan::of(plan).tiling();
+  const Tiling& t = LatticePlan::of(plan, *params_).tiling();
   const std::lock_guard lock(mutex_);
   stock_target_ = std::min(kLargestStock, stock_target_ + t.row_tiles * t.col_tiles);
 }
@@ -107,7 +114,7 @@ bool LatticeMultiplier::prepare() const {
   if (stock_.size() >= stock_target_) return false;
   Random random = stock_random_.fork();
   lock.unlock();
-  Randomizer made = make_randomizer(random);
+  Randomizer made = make_randomizer(std::move(random));
   lock.lock();
   stock_.push_back(std::move(made));
   return true;
@@ -121,10 +128,10 @@ std::vector<LatticeMultiplier::Randomizer> LatticeMultiplier::take_randomizers(s
     for (; !stock_.empty() && taken.size() < count; stock_.pop_back()) taken.push_back(std::move(stock_.back()));
   }
   std::vector<Random> randoms;
+  for (std::size_t i = 0; i < count; ++i) randoms.push_back(random.fork());
   std::vector<std::optional<Randomizer>> made(count - taken.size());
-  for (std::size_t i = 0; i < made.size(); ++i) randoms.push_back(random.fork());
   pool.parallel_for(made.size(), 1, [&](std::size_t begin, std::size_t end) {
-    for (std::size_t i = begin; i < end; ++i) made[i].emplace(make_randomizer(randoms[i]));
+    for (std::size_t i = begin; i < end; ++i) made[i].emplace(make_randomizer(std::move(randoms[taken.size() + i])));
   });
   for (auto& randomizer : made) taken.push_back(std::move(*randomizer));
   return taken;
@@ -133,12 +140,14 @@ std::vector<LatticeMultiplier::Randomizer> LatticeMultiplier::take_randomizers(s
 // For each row tile, a fresh encryption of zero, (b u, a u), plus the sum of its tiles' products, as coefficients.
 // Fresh for every reply: without it, the key's owner would solve for the private matrix.
 LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, const LatticeOperand& right,
-                                                       std::size_t col_tile, const std::vector<Randomizer>& randomizers,
-                                                       ThreadPool& pool) const {
+                                                       std::size_t first_row, std::size_t col_tile,
+                                                       const std::vector<Randomizer>& randomizers,
+                                                       std::size_t stride_of_results, ThreadPool& pool) const {
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
   Replies replies{scratch_.lease(randomizers.size() * 2 * moduli * stride()), {}, randomizers.size()};
   replies.values = replies.lease.take(randomizers.size() * 2 * moduli * stride());
+  const SparseTables::Table* table = stride_of_results == 0 ? nullptr : &sparse_.of(stride_of_results);
   // One modulus and component of a few replies at a time: their polynomials stay in the cache for the transform.
   const std::size_t together = std::min(kTogether, (replies.count * 2 * moduli + pool.size() - 1) / pool.size());
   const std::size_t pieces = (replies.count + together - 1) / together;
@@ -155,26 +164,39 @@ LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, 
         for (std::size_t r = first; r < last; ++r) {
           std::uint64_t* out = component(reply(replies, r), c, l) + block * kBlock;
           const std::uint64_t* u = randomizers[r].values.data() + l * stride() + block * kBlock;
-          const std::uint64_t* x = left.values(l, block, r);
+          const std::uint64_t* x = left.values(l, block, first_row + r);
           const auto terms = [&](const LeftOperand::Run& run) {
-            return Terms{x + run.first_slot * left.stride(), left.stride(), kBlock / left.stride(),
-                         tiles + run.first_tile * kBlock,    kBlock,        run.count};
+            return Terms{x + run.first_slot * left.stride(),
+                         left.stride(),
+                         kBlock / left.stride(),
+                         tiles + run.first_tile * kBlock,
+                         kBlock,
+                         run.count,
+                         0};
           };
-          const std::vector<LeftOperand::Run>& runs = left.runs(r);
+          const std::vector<LeftOperand::Run>& runs = left.runs(first_row + r);
           kernels_.multiply_accumulate(out, u, key + block * kBlock, terms(runs.empty() ? kNoTiles : runs.front()),
                                        kBlock, m);
           for (std::size_t i = 1; i < runs.size(); ++i) kernels_.accumulate(out, terms(runs[i]), kBlock, m);
         }
       }
       for (std::size_t r = first; r < last; ++r) {
-        kernels_.inverse(component(reply(replies, r), c, l), m, m.last_stage_times_radix());
+        std::uint64_t* polynomial = component(reply(replies, r), c, l);
+        if (c == 0 && table != nullptr) {
+          auto scratch = scratch_.lease(n);
+          const auto copy = scratch.take(n);
+          std::copy_n(polynomial, n, copy.begin());
+          kernels_.inverse_sparse(polynomial, copy.data(), (*table)[l], m);
+        } else {
+          kernels_.inverse(polynomial, m, m.last_stage_times_radix());
+        }
       }
     }
   });
   return replies;
 }
 
-// The error of the fresh encryption's second component. That of the first is the flooding.
+// The error of the fresh encryption's second component. The first has none: it does not leave this party.
 void LatticeMultiplier::add_error(Reply reply, Random& random) const {
   const std::size_t n = params_->degree();
   auto scratch = scratch_.lease(2 * n, 2);
@@ -185,95 +207,127 @@ void LatticeMultiplier::add_error(Reply reply, Random& random) const {
   }
 }
 
-// The first component where results stand, as fractions of q, with masks and flooding added exactly: what is rounded
-// off later depends on nothing but their sum.
-void LatticeMultiplier::mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, TileRandom& random,
-                                     ShareMatrix& share, std::span<Fraction> results) const {
+// c0 / q where results stand, with noise, in units of 2^-t. Noise comes before rounding: what is rounded depends on
+// nothing but their sum.
+void LatticeMultiplier::keep_results(Reply reply, const LatticePlan& plan, const LatticePlan::Area& area,
+                                     Random& random, ShareMatrix& share) const {
   const auto& moduli = params_->moduli();
-  SecretVector<UInt128> masks(area.size());
-  random.masks.fill_integers(std::span(masks));
-  SecretVector<UInt128> floods(area.size());
-  random.noise.fill_integers(std::span(floods));
-  if (!flooding_) std::fill(floods.begin(), floods.end(), 0);
+  const Tiling& t = plan.tiling();
+  const bool sparse = t.sparse_results(params_->degree());
+  const int ring = plan.spec().ring_bits;
+  const ShareNoise noise(area.size(), plan.budget().noise_word, ring, random);
   for (std::size_t r = 0; r < area.rows; ++r) {
     const auto kept = share.row(area.first_row + r).subspan(area.first_col, area.cols);
     for (std::size_t c = 0; c < area.cols; ++c) {
-      const std::size_t i = r * area.cols + c;
-      const std::size_t position = t.result_position(r, c);
+      const std::size_t position = sparse ? r : t.result_position(r, c);
       Fraction f;
       for (std::size_t l = 0; l < moduli.size(); ++l) {
         const std::uint64_t q = moduli[l].value();
         const std::uint64_t c0 = component(reply, 0, l)[position];
-        const std::uint64_t y = c0 * crt_[l] - high64(static_cast<UInt128>(c0) * crt_quotient_[l]) * q;
+        // Sparse results have been multiplied already.
+        const std::uint64_t y = sparse ? c0 : c0 * crt_[l] - high64(static_cast<UInt128>(c0) * crt_quotient_[l]) * q;
         f.add_multiple(std::min(y, y - q), one_over_modulus_[l]);
       }
-      // Uniform in [-2^-130, 2^-130).
-      const auto flood = static_cast<Int128>(floods[i]) >> (Params::kFloodExponent - 129);
-      f += Fraction::of(masks[i] + static_cast<UInt128>(flood >> 127), static_cast<UInt128>(flood));
-      results[i] = f;
-      kept[c] = 0 - masks[i];
+      if (noise_) noise.add_to(f, r * area.cols + c);
+      kept[c] = f.rounded(ring);
     }
   }
 }
 
-// Divides the second component by the dropped primes, rounding, and the results to 136 bits.
-void LatticeMultiplier::write_tile(Reply reply, std::span<const Fraction> results, const LatticePlan& plan,
-                                   std::span<std::uint64_t> out) const {
+void LatticeMultiplier::write_tile(Reply reply, const LatticePlan& plan, std::uint64_t* out) const {
   const std::size_t n = params_->degree();
-  const auto& moduli = params_->moduli();
-  for (std::size_t d = moduli.size() - 1; d >= params_->kept(); --d) {
-    for (std::size_t l = 0; l < d; ++l) {
-      const std::uint64_t one_over = one_over_dropped_[l][d - std::max(l + 1, params_->kept())];
-      kernels_.divide(component(reply, 1, l), component(reply, 1, d), moduli[d], one_over, n, moduli[l]);
+  const std::size_t moduli = params_->moduli().size();
+  for (std::size_t l = 1; l < moduli; ++l) {
+    for (std::size_t k = 0; k < l; ++k) {
+      kernels_.subtract_divide(component(reply, 1, l), component(reply, 1, k), one_over_radix_[l][k], n,
+                               params_->moduli()[l]);
     }
   }
-  for (std::size_t l = 0; l < params_->kept(); ++l) {
-    kernels_.pack(out.data() + plan.word_offset(l), component(reply, 1, l), n, moduli[l].bits());
-  }
-  std::byte* to = std::as_writable_bytes(out).data() + plan.reply_tile_bytes();
-  for (const Fraction& exact : results) {
-    Fraction f = exact;
-    f += Fraction::of(0, static_cast<UInt128>(1) << 119);
-    const UInt128 high = f.high();
-    *to = static_cast<std::byte>(f.low() >> 120);
-    std::memcpy(to + 1, &high, sizeof high);
-    to += LatticePlan::kResultBytes;
+  // What is cut off is cut, not rounded, so that a digit keeps its width; the receiver adds half of it.
+  std::uint64_t* lowest = component(reply, 1, 0);
+  const int cut = plan.budget().cut;
+  for (std::size_t i = 0; i < n; ++i) lowest[i] >>= cut;
+  for (std::size_t l = 0; l < moduli; ++l) {
+    kernels_.pack(out + plan.reply_offset(l), component(reply, 1, l), n, plan.reply_bits(l));
   }
 }
 
-ShareMatrix LatticeMultiplier::do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                    Random& random, Random& masks, ThreadPool& pool,
-                                                    ByteSink& out) const {
-  const LatticePlan& p = LatticePlan::of(plan);
+namespace {
+
+struct PreparedLeft final : LeftMatrix {
+  PreparedLeft(const LatticePlan& plan, const Kernels& kernels, const IntMatrix& x, ThreadPool& pool,
+               ScratchPool& scratch)
+      : tiling(plan.tiling()), tiles(plan.params(), kernels, tiling, x, 0, tiling.row_tiles, pool, scratch) {}
+  Tiling tiling;
+  LeftOperand tiles;
+};
+
+/// The most that is prepared, as numbers: 16 MB. A larger matrix is made group by group, when it is its turn.
+constexpr std::size_t kMostPrepared = std::size_t{1} << 21;
+
+}  // namespace
+
+std::unique_ptr<const LeftMatrix> LatticeMultiplier::do_prepare_left(const Plan& plan, const IntMatrix& x,
+                                                                     ThreadPool& pool) const {
+  const LatticePlan& p = LatticePlan::of(plan, *params_);
   const Tiling& t = p.tiling();
+  const std::size_t numbers = params_->degree() / t.cols * params_->moduli().size();
+  if (t.row_tiles > kMostPrepared / numbers / t.inner_tiles) return nullptr;
+  return std::make_unique<PreparedLeft>(p, kernels_, x, pool, scratch_);
+}
+
+ShareMatrix LatticeMultiplier::do_multiply_prepared(const Plan& plan, const LeftMatrix& left, const Operand& operand,
+                                                    Random& random, ThreadPool& pool, ByteSink& out) const {
+  const LatticePlan& p = LatticePlan::of(plan, *params_);
+  const auto* prepared = dynamic_cast<const PreparedLeft*>(&left);
+  require<InvalidArgument>(prepared != nullptr && prepared->tiling == p.tiling(), "product of ", p.spec().describe(),
+                           ": the left matrix was prepared for another plan");
+  const auto all = [&](std::size_t /*first*/, std::size_t /*count*/) -> const LeftOperand& { return prepared->tiles; };
+  return multiply_rows(p, all, /*whole=*/true, operand, random, pool, out);
+}
+
+ShareMatrix LatticeMultiplier::do_multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                           Random& /*masks*/, ThreadPool& pool, ByteSink& out) const {
+  const LatticePlan& p = LatticePlan::of(plan, *params_);
+  const auto rows = [&](std::size_t first, std::size_t count) {
+    return LeftOperand(*params_, kernels_, p.tiling(), x, first, count, pool, scratch_);
+  };
+  return multiply_rows(p, rows, /*whole=*/false, operand, random, pool, out);
+}
+
+template <class Left>
+ShareMatrix LatticeMultiplier::multiply_rows(const LatticePlan& plan, const Left& left, bool whole,
+                                             const Operand& operand, Random& random, ThreadPool& pool,
+                                             ByteSink& out) const {
+  const Tiling& t = plan.tiling();
   const auto* right = dynamic_cast<const LatticeOperand*>(&operand);
-  require<InvalidArgument>(right != nullptr && right->layout == p.operand_layout(), "product of ", p.spec().describe(),
-                           ": the operand was loaded for another layout");
+  require<InvalidArgument>(right != nullptr && right->layout == plan.operand_layout(), "product of ",
+                           plan.spec().describe(), ": the operand was loaded for another layout");
   out.write(key_.id);
-  ShareMatrix share(p.spec().rows, p.spec().cols, p.spec().result_scale());
-  const std::size_t tile_words = (p.reply_tile_bytes() + LatticePlan::kResultBytes * t.rows * t.cols + 63) / 64 * 8;
-  auto scratch = scratch_.lease(tile_words * std::min(LatticePlan::kRowGroup, t.row_tiles));
-  const auto finished = scratch.take(tile_words * std::min(LatticePlan::kRowGroup, t.row_tiles));
+  ShareMatrix share(plan.spec().rows, plan.spec().cols, plan.spec().result_scale(), plan.spec().ring_bits);
+  const std::size_t words = plan.reply_tile_bytes() / 8;
+  const std::size_t at_once = std::min({std::max(kTogether, pool.size()), LatticePlan::kRowGroup, t.row_tiles});
+  auto scratch = scratch_.lease(words * at_once);
+  const auto finished = scratch.take(words * at_once);
+  const std::size_t sparse = t.sparse_results(params_->degree()) ? t.inner : 0;
 
   for (std::size_t first = 0; first < t.row_tiles; first += LatticePlan::kRowGroup) {
     const std::size_t count = std::min(LatticePlan::kRowGroup, t.row_tiles - first);
-    const LeftOperand left(*params_, kernels_, t, x, first, count, pool, scratch_);
+    const LeftOperand& tiles = left(first, count);
     for (std::size_t col_tile = 0; col_tile < t.col_tiles; ++col_tile) {
-      const auto replies = products(left, *right, col_tile, take_randomizers(count, random, pool), pool);
-      std::vector<TileRandom> randoms;
-      for (std::size_t r = 0; r < count; ++r) randoms.push_back({random.fork(), masks.fork()});
-      pool.parallel_for(count, 1, [&](std::size_t begin, std::size_t end) {
-        for (std::size_t r = begin; r < end; ++r) {
-          const LatticePlan::Area area = p.area(first + r, col_tile);
-          SecretVector<Fraction> results(area.size());
-          add_error(reply(replies, r), randoms[r].noise);
-          mask_results(reply(replies, r), t, area, randoms[r], share, results);
-          write_tile(reply(replies, r), results, p, finished.subspan(r * tile_words, tile_words));
-        }
-      });
-      for (std::size_t r = 0; r < count; ++r) {
-        const std::size_t bytes = p.reply_tile_bytes() + LatticePlan::kResultBytes * p.area(first + r, col_tile).size();
-        out.write(std::as_bytes(finished.subspan(r * tile_words, tile_words)).first(bytes));
+      for (std::size_t done = 0; done < count; done += at_once) {
+        const std::size_t now = std::min(at_once, count - done);
+        auto randomizers = take_randomizers(now, random, pool);
+        const auto replies = products(tiles, *right, (whole ? first : 0) + done, col_tile, randomizers, sparse, pool);
+        pool.parallel_for(now, 1, [&](std::size_t begin, std::size_t end) {
+          for (std::size_t r = begin; r < end; ++r) {
+            Random& rest = randomizers[r].rest;
+            add_error(reply(replies, r), rest);
+            keep_results(reply(replies, r), plan, plan.area(first + done + r, col_tile), rest, share);
+            write_tile(reply(replies, r), plan, finished.data() + r * words);
+          }
+        });
+        out.write(std::as_bytes(finished.first(now * words)));
       }
     }
   }

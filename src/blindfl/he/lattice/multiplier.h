@@ -10,6 +10,7 @@
 #include "blindfl/he/lattice/lattice_plan.h"
 #include "blindfl/he/lattice/left_operand.h"
 #include "blindfl/he/lattice/scratch.h"
+#include "blindfl/he/lattice/sparse_tables.h"
 
 namespace blindfl::he::lattice {
 
@@ -43,7 +44,8 @@ struct LatticeOperand final : Operand {
 class LatticeMultiplier final : public Multiplier {
  public:
   /// Throws ProtocolError if the bytes are not a public key of these parameters.
-  LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, ByteView public_key);
+  LatticeMultiplier(std::shared_ptr<const Params> params, const Kernels& kernels, const Coin& coin,
+                    ByteView public_key);
 
   void expect(const Plan& plan) const override;
   bool prepare() const override;
@@ -55,24 +57,23 @@ class LatticeMultiplier final : public Multiplier {
   struct Randomizer {
     ScratchPool::Lease lease;
     std::span<std::uint64_t> values;  ///< modulus after modulus
+    Random rest;                      ///< for the same reply's error and noise, so that all three are fresh, or none
   };
   struct Replies {
     ScratchPool::Lease lease;
     std::span<std::uint64_t> values;
     std::size_t count;
   };
-  /// Of one reply's tile. Noise is always fresh; masks may be those of an earlier reply with the same results.
-  struct TileRandom {
-    Random noise;
-    Random masks;
-  };
   using Reply = std::span<std::uint64_t>;  ///< component after component, modulus after modulus
 
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                        ThreadPool& pool) const override;
-  [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                 Random& random, Random& masks, ThreadPool& pool,
-                                                 ByteSink& out) const override;
+  [[nodiscard]] std::unique_ptr<const LeftMatrix> do_prepare_left(const Plan& plan, const IntMatrix& x,
+                                                                  ThreadPool& pool) const override;
+  [[nodiscard]] ShareMatrix do_multiply_prepared(const Plan& plan, const LeftMatrix& left, const Operand& operand,
+                                                 Random& random, ThreadPool& pool, ByteSink& out) const override;
+  [[nodiscard]] ShareMatrix do_multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                        Random& masks, ThreadPool& pool, ByteSink& out) const override;
 
   // Polynomials stand a little further apart than their size: see ScratchPool::kGap.
   [[nodiscard]] std::size_t stride() const { return params_->degree() + ScratchPool::kGap; }
@@ -83,15 +84,24 @@ class LatticeMultiplier final : public Multiplier {
   [[nodiscard]] std::uint64_t* component(Reply reply, std::size_t which, std::size_t modulus) const {
     return reply.data() + (which * params_->moduli().size() + modulus) * stride();
   }
-  [[nodiscard]] Randomizer make_randomizer(Random& random) const;
+  [[nodiscard]] Randomizer make_randomizer(Random random) const;
+  /// What was made ahead comes first. Reply i's own stream is fork i of `random` in any case: if `random` repeats, no
+  /// stream serves another reply than before.
   [[nodiscard]] std::vector<Randomizer> take_randomizers(std::size_t count, Random& random, ThreadPool& pool) const;
-  [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t col_tile,
-                                 const std::vector<Randomizer>& randomizers, ThreadPool& pool) const;
+  /// All of a product. `left(first, count)` gives so many row tiles, or all of them, `whole`.
+  template <class Left>
+  [[nodiscard]] ShareMatrix multiply_rows(const LatticePlan& plan, const Left& left, bool whole, const Operand& operand,
+                                          Random& random, ThreadPool& pool, ByteSink& out) const;
+  /// Of the rows from `first_row` of `left` on, one for each randomizer.
+  [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t first_row,
+                                 std::size_t col_tile, const std::vector<Randomizer>& randomizers,
+                                 std::size_t stride_of_results, ThreadPool& pool) const;
   void add_error(Reply reply, Random& random) const;
-  void mask_results(Reply reply, const Tiling& t, const LatticePlan::Area& area, TileRandom& random, ShareMatrix& share,
-                    std::span<Fraction> results) const;
-  void write_tile(Reply reply, std::span<const Fraction> results, const LatticePlan& plan,
-                  std::span<std::uint64_t> out) const;
+  /// This party's share of a tile's results: the first component, which never leaves it.
+  void keep_results(Reply reply, const LatticePlan& plan, const LatticePlan::Area& area, Random& random,
+                    ShareMatrix& share) const;
+  /// The second component as digits, the lowest cut.
+  void write_tile(Reply reply, const LatticePlan& plan, std::uint64_t* out) const;
 
   std::shared_ptr<const Params> params_;
   const Kernels& kernels_;
@@ -100,12 +110,13 @@ class LatticeMultiplier final : public Multiplier {
   std::vector<std::uint64_t> crt_;
   std::vector<std::uint64_t> crt_quotient_;
   std::vector<Fraction> one_over_modulus_;
-  /// 2^52 / (dropped prime) modulo a prime before it: of each prime, the dropped ones after it.
-  std::vector<std::vector<std::uint64_t>> one_over_dropped_;
+  /// 2^52 / q_k modulo q_l, for k < l.
+  std::vector<std::vector<std::uint64_t>> one_over_radix_;
   // Only tests switch them off, to see that something is missed.
   bool fresh_encryption_ = true;
-  bool flooding_ = true;
+  bool noise_ = true;
 
+  mutable SparseTables sparse_;
   mutable ScratchPool scratch_;
   std::shared_ptr<ScratchPool> operand_memory_ = std::make_shared<ScratchPool>();
   mutable std::mutex mutex_;  // of what follows

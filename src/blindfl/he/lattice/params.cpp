@@ -1,16 +1,20 @@
 #include "blindfl/he/lattice/params.h"
 
-#include <algorithm>
-#include <cmath>
-#include <functional>
 #include <locale>
 #include <map>
+#include <numeric>
 #include <sstream>
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/packing.h"
 
 namespace blindfl::he::lattice {
+
+const std::vector<ParamsSpec>& parameter_sets() {
+  static const std::vector<ParamsSpec> sets{{4096, {50, 50}},     {4096, {35, 35, 35}},     {8192, {44, 44, 44}},
+                                            {8192, {50, 50, 50}}, {8192, {44, 44, 44, 44}}, {8192, {50, 50, 50, 50}}};
+  return sets;
+}
 
 int Params::largest_log_q(std::size_t degree) {
   switch (degree) {
@@ -26,43 +30,34 @@ int Params::largest_log_q(std::size_t degree) {
 Params::Params(const ParamsSpec& spec) : Params(spec, Floor::kEnforced) {}
 
 Params::Params(const ParamsSpec& spec, Floor floor)
-    : degree_(spec.degree), kept_(spec.prime_bits.size() - std::min(spec.dropped_primes, spec.prime_bits.size())) {
-  require<InvalidArgument>(!spec.prime_bits.empty() && kept_ > 0, "lattice: a reply must keep at least one prime");
-
-  require<InvalidArgument>(std::ranges::is_sorted(spec.prime_bits, std::greater<>()),
-                           "lattice: primes must come largest first; the smallest are dropped from a reply");
+    : degree_(spec.degree), log_q_(std::accumulate(spec.prime_bits.begin(), spec.prime_bits.end(), 0)) {
+  require<InvalidArgument>(!spec.prime_bits.empty(), "lattice: a modulus needs at least one prime");
   require<InvalidArgument>(spec.degree % kPackedBlock == 0, "lattice: a degree of ", spec.degree,
                            " is not a multiple of ", kPackedBlock);
+  name_ = std::to_string(degree_) + "/" + std::to_string(log_q_);
 
   std::map<int, std::size_t> wanted;
   for (const int bits : spec.prime_bits) ++wanted[bits];
   std::map<int, std::vector<std::uint64_t>> primes;
   for (const auto& [bits, count] : wanted) primes[bits] = largest_primes(bits, count, spec.degree);
-  double log_q = 0;
-  double log_kept = 0;
   for (const int bits : spec.prime_bits) {
     auto& left = primes[bits];
-    moduli_.emplace_back(left.front(), spec.degree);
+    const std::uint64_t prime = left.front();
+    // Bounds count with powers of two.
+    require<InvalidArgument>((std::uint64_t{1} << bits) - prime < prime >> 10, "lattice: no prime of ", bits,
+                             " bits for degree ", spec.degree, " is close enough to a power of two");
+    moduli_.emplace_back(prime, spec.degree);
     left.erase(left.begin());
-    log_q += std::log2(static_cast<double>(moduli_.back().value()));
-    if (moduli_.size() <= kept_) log_kept = log_q;
   }
-  log_q_ = static_cast<int>(std::ceil(log_q));
-
-  // Rounding a reply to the kept primes costs at most (N / 2) / q': it must stay well below half a plaintext's unit,
-  // 2^-129, beside the flooding of 2^-130. See docs/protocols.md.
-  const double rounding = std::log2(static_cast<double>(spec.degree) / 2) - log_kept;
-  require<InvalidArgument>(rounding <= -131.9, "lattice: the primes kept in a reply have ", log_kept,
-                           " bits, too few to decrypt");
   require<InvalidArgument>(floor == Floor::kIgnored || log_q_ <= largest_log_q(spec.degree), "lattice: a modulus of ",
                            log_q_, " bits at degree ", spec.degree, " is below 128-bit security, which allows ",
                            largest_log_q(spec.degree));
 }
 
-std::uint64_t Params::one_over_others(std::size_t l, std::size_t count) const {
+std::uint64_t Params::one_over_others(std::size_t l) const {
   const Modulus& m = moduli_[l];
   std::uint64_t others = 1;
-  for (std::size_t k = 0; k < count; ++k) {
+  for (std::size_t k = 0; k < moduli_.size(); ++k) {
     if (k != l) others = m.multiply(others, moduli_[k].value() % m.value());
   }
   return m.inverse(others);
@@ -71,9 +66,8 @@ std::uint64_t Params::one_over_others(std::size_t l, std::size_t count) const {
 std::string Params::describe() const {
   std::ostringstream text;
   text.imbue(std::locale::classic());
-  text << "lattice, degree " << degree_ << ", primes";
+  text << "degree " << degree_ << ", primes";
   for (const Modulus& m : moduli_) text << " " << m.value();
-  text << ", " << moduli_.size() - kept_ << " dropped, plaintexts modulo 2^128";
   return text.str();
 }
 

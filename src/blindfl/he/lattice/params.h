@@ -9,38 +9,44 @@
 
 namespace blindfl::he::lattice {
 
-/// What a user may ask for.
+/// What a set of parameters is asked for.
 struct ParamsSpec {
-  std::size_t degree = 8192;
+  std::size_t degree = 0;
   /// Bits of the primes whose product is the ciphertext modulus q.
-  std::vector<int> prime_bits{48, 48, 48, 35, 35};
-  /// How many of the last primes are dropped from what is sent back.
-  std::size_t dropped_primes = 2;
+  std::vector<int> prime_bits{};
 };
 
-/// Parameters that passed every check. The plaintext modulus is 2^128.
+/// The sets that plans choose from, each with a key of its own. The modulus bounds the room that results, noise and
+/// hiding share (docs/protocols.md, "The budget"); security bounds the modulus: `Params::largest_log_q`.
+///
+///   degree   log2 q   for
+///   4096     100      opened results of binary and 16-bit features, shared ones of binary features
+///   4096     105      the same of 20-bit features: half as much again to compute, and less than the next set's
+///   8192     132      shared results of 16-bit features; updates
+///   8192     150      lifted results of binary features in long runs; left operands of 62 bits
+///   8192     176      lifted results of 20-bit features
+///   8192     200      the same in rings of 128 bits
+[[nodiscard]] const std::vector<ParamsSpec>& parameter_sets();
+
+/// Parameters that passed every check. Plaintexts are modulo 2^t for any t up to 128: a plan's choice.
 class Params {
  public:
-  /// Fractions of a ciphertext's coefficient are sent back with this many bits: 8 more than a plaintext has.
-  static constexpr int kReplyBits = 136;
-  /// Flooding is uniform in [-2^-kFloodExponent, 2^-kFloodExponent) of the ciphertext modulus.
-  static constexpr int kFloodExponent = 130;
   /// Errors are centred binomial with 2 * 21 coins: standard deviation 3.24, never beyond 21.
   static constexpr int kErrorBound = 21;
 
-  /// Throws InvalidArgument if a prime cannot be had, if the primes kept in a reply are too few for a correct
-  /// decryption, or if the product of the primes is beyond what 128-bit security allows for the degree.
+  /// Throws InvalidArgument if a prime cannot be had, or if the product of the primes is beyond what 128-bit security
+  /// allows for the degree.
   explicit Params(const ParamsSpec& spec);
 
+  /// "4096/100": degree and bits of q.
+  [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] std::size_t degree() const { return degree_; }
   [[nodiscard]] const std::vector<Modulus>& moduli() const { return moduli_; }
-  /// Primes that a reply keeps: the first ones.
-  [[nodiscard]] std::size_t kept() const { return kept_; }
-  /// log2 of the ciphertext modulus, rounded up: what security depends on.
+  /// log2 of the ciphertext modulus, rounded up: what security and hiding depend on. Primes are the largest of their
+  /// bits, so that q is less than a hundredth below 2^log_q.
   [[nodiscard]] int log_q() const { return log_q_; }
-  /// 1 / (the product of the other ones among the first `count` primes) modulo prime `l`: what turns residues into
-  /// fractions.
-  [[nodiscard]] std::uint64_t one_over_others(std::size_t l, std::size_t count) const;
+  /// 1 / (the product of the other primes) modulo prime `l`: what turns residues into fractions.
+  [[nodiscard]] std::uint64_t one_over_others(std::size_t l) const;
   /// 128; 0 for parameters below the floor, which only tests have.
   [[nodiscard]] int security_bits() const { return log_q_ <= largest_log_q(degree_) ? 128 : 0; }
   /// Everything both parties must agree on, as text.
@@ -56,8 +62,8 @@ class Params {
   enum class Floor { kEnforced, kIgnored };
   Params(const ParamsSpec& spec, Floor floor);
 
+  std::string name_;
   std::size_t degree_;
-  std::size_t kept_;
   int log_q_ = 0;
   std::vector<Modulus> moduli_;
 };

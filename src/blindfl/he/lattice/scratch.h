@@ -43,6 +43,11 @@ class ScratchPool {
     [[nodiscard]] std::span<std::int64_t> take_signed(std::size_t n) {
       return {reinterpret_cast<std::int64_t*>(take(n).data()), n};
     }
+    /// And as reals.
+    [[nodiscard]] std::span<double> take_reals(std::size_t n) { return {reinterpret_cast<double*>(take(n).data()), n}; }
+
+    /// From what was taken first on.
+    [[nodiscard]] std::span<const std::uint64_t> all() const { return memory_; }
 
    private:
     ScratchPool* pool_;

@@ -22,19 +22,31 @@ template <class Lanes>
 class TransformLoops {
  public:
   static void forward(std::uint64_t* a, const Modulus& modulus) {
-    forward_stages(a, modulus, modulus.degree(), std::countr_zero(modulus.degree()) - kTail, kTail == 0);
-    if constexpr (kTail > 0) forward_tail(a, modulus);
+    const Passes passes(std::countr_zero(modulus.degree()) - kTail);
+    forward_passes(a, modulus, modulus.degree(), passes, kTail == 0);
+    if constexpr (kTail > 0) {
+      if constexpr (Lanes::kGrows) {
+        if (start_of(passes.count, modulus) == From::kGrown) return forward_tail<From::kGrown>(a, modulus);
+      }
+      forward_tail<From::kLazy>(a, modulus);
+    }
   }
 
   // Side by side, 8 short polynomials go through the stages that one of 8 times the length begins with.
   static void forward_short(std::uint64_t* a, std::size_t count, const Modulus& modulus) {
-    forward_stages(a, modulus, 8 * count, std::countr_zero(count), true);
+    forward_passes(a, modulus, 8 * count, Passes(std::countr_zero(count)), true);
   }
 
   static void inverse(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage) {
-    if constexpr (kTail > 0) inverse_tail(a, modulus);
-    const Passes passes(std::countr_zero(modulus.degree()) - kTail);
-    std::size_t groups = modulus.degree() / kLanes;
+    inverse_stages(a, modulus, modulus.degree(), modulus.inverse_lane_roots(), last_stage);
+  }
+
+  /// The inverse transform of `count` values, with the modulus' roots; `count` is at least kLanes * kLanes.
+  static void inverse_stages(std::uint64_t* a, const Modulus& modulus, std::size_t count,
+                             const Modulus::LaneFactors& lane_roots, const Modulus::Factors& last_stage) {
+    if constexpr (kTail > 0) inverse_tail(a, modulus, count, Lanes::lane_factors(lane_roots));
+    const Passes passes(std::countr_zero(count) - kTail);
+    std::size_t groups = count / kLanes;
     std::size_t length = kLanes;
     for (std::size_t i = passes.count; i-- > 0;) {
       groups >>= passes.each[i];
@@ -72,6 +84,10 @@ class TransformLoops {
     bool last;
   };
 
+  /// What a pass of the forward transform takes: residues; lazy values; or lazy values that have grown so much that
+  /// those which are not multiplied by a root first are settled.
+  enum class From { kResidues, kLazy, kGrown };
+
   /// The roots of a group and of its halves, quarters and so on.
   template <int Stages>
   static void load_roots(Root* w, const Modulus::Factors& roots, std::size_t group) {
@@ -83,7 +99,7 @@ class TransformLoops {
   // The butterflies of a group stand here four times, forwards and backwards, in passes and within registers. Through a
   // function that takes them, g++ 12 keeps the registers in memory: with AVX2 six times slower.
 
-  template <int Stages, bool First, bool Last>
+  template <int Stages, From Start, bool Last>
   static void forward_pass(std::uint64_t* a, const Modulus& modulus, std::size_t groups, std::size_t length) {
     constexpr std::size_t kRows = std::size_t{1} << Stages;
     const std::size_t stride = length / kRows;
@@ -96,7 +112,8 @@ class TransformLoops {
         Value v[kRows];
         BLINDFL_UNROLL
         for (std::size_t r = 0; r < kRows; ++r) {
-          v[r] = First ? Lanes::load(p + r * stride) : Lanes::load_lazy(p + r * stride);
+          v[r] = Start == From::kResidues ? Lanes::load(p + r * stride) : Lanes::load_lazy(p + r * stride);
+          if (Start == From::kGrown && r < kRows / 2) v[r] = Lanes::settled(v[r], c);
         }
         BLINDFL_UNROLL
         for (int s = 0; s < Stages; ++s) {
@@ -171,12 +188,17 @@ class TransformLoops {
   }
 
   template <int Stages>
-  static void forward_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, std::size_t groups,
+  static void forward_pass(From start, bool last, std::uint64_t* a, const Modulus& modulus, std::size_t groups,
                            std::size_t length) {
-    if (ends.first && ends.last) return forward_pass<Stages, true, true>(a, modulus, groups, length);
-    if (ends.first) return forward_pass<Stages, true, false>(a, modulus, groups, length);
-    if (ends.last) return forward_pass<Stages, false, true>(a, modulus, groups, length);
-    forward_pass<Stages, false, false>(a, modulus, groups, length);
+    if constexpr (Lanes::kGrows) {
+      if (start == From::kGrown && last) return forward_pass<Stages, From::kGrown, true>(a, modulus, groups, length);
+      if (start == From::kGrown) return forward_pass<Stages, From::kGrown, false>(a, modulus, groups, length);
+    }
+    const bool first = start == From::kResidues;
+    if (first && last) return forward_pass<Stages, From::kResidues, true>(a, modulus, groups, length);
+    if (first) return forward_pass<Stages, From::kResidues, false>(a, modulus, groups, length);
+    if (last) return forward_pass<Stages, From::kLazy, true>(a, modulus, groups, length);
+    forward_pass<Stages, From::kLazy, false>(a, modulus, groups, length);
   }
 
   template <int Stages>
@@ -188,30 +210,43 @@ class TransformLoops {
     inverse_pass<Stages, false, false>(a, modulus, last_stage, groups, length);
   }
 
-  /// The first `stages` stages on `length` values.
-  static void forward_stages(std::uint64_t* a, const Modulus& modulus, std::size_t length, int stages, bool finish) {
-    const Passes passes(stages);
+  /// What pass number `pass` of the forward transform takes.
+  static From start_of(std::size_t pass, const Modulus& modulus) {
+    if (pass == 0) return From::kResidues;
+    // Settled before every second pass, values grow through at most four stages.
+    return pass % 2 == 0 && Lanes::grows(modulus) ? From::kGrown : From::kLazy;
+  }
+
+  /// The first stages, on `length` values.
+  static void forward_passes(std::uint64_t* a, const Modulus& modulus, std::size_t length, const Passes& passes,
+                             bool finish) {
     std::size_t groups = 1;
     for (std::size_t i = 0; i < passes.count; ++i) {
-      const Ends ends{i == 0, finish && i + 1 == passes.count};
-      if (passes.each[i] == 3) forward_pass<3>(ends, a, modulus, groups, length);
-      if (passes.each[i] == 2) forward_pass<2>(ends, a, modulus, groups, length);
-      if (passes.each[i] == 1) forward_pass<1>(ends, a, modulus, groups, length);
+      const From start = start_of(i, modulus);
+      const bool last = finish && i + 1 == passes.count;
+      if (passes.each[i] == 3) forward_pass<3>(start, last, a, modulus, groups, length);
+      if (passes.each[i] == 2) forward_pass<2>(start, last, a, modulus, groups, length);
+      if (passes.each[i] == 1) forward_pass<1>(start, last, a, modulus, groups, length);
       groups <<= passes.each[i];
       length >>= passes.each[i];
     }
   }
 
   /// The stages within a register: kLanes groups of kLanes values are turned so that a group is a lane.
+  template <From Start>
   static void forward_tail(std::uint64_t* a, const Modulus& modulus) {
     const Constants c(modulus);
-    const auto* factors = Lanes::lane_roots(modulus);
+    const auto* factors = Lanes::lane_factors(modulus.lane_roots());
     for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
       std::uint64_t* p = a + block;
       Value v[kLanes];
       BLINDFL_UNROLL
       for (std::size_t r = 0; r < kLanes; ++r) v[r] = Lanes::load_lazy(p + kLanes * r);
       Lanes::transpose(v);
+      if constexpr (Start == From::kGrown) {
+        BLINDFL_UNROLL
+        for (std::size_t r = 0; r < kLanes / 2; ++r) v[r] = Lanes::settled(v[r], c);
+      }
       BLINDFL_UNROLL
       for (int s = 0; s < kTail; ++s) {
         const std::size_t half = kLanes >> (s + 1);
@@ -231,10 +266,10 @@ class TransformLoops {
     }
   }
 
-  static void inverse_tail(std::uint64_t* a, const Modulus& modulus) {
+  template <class T>
+  static void inverse_tail(std::uint64_t* a, const Modulus& modulus, std::size_t count, const T* factors) {
     const Constants c(modulus);
-    const auto* factors = Lanes::inverse_lane_roots(modulus);
-    for (std::size_t block = 0; block < modulus.degree(); block += kLanes * kLanes) {
+    for (std::size_t block = 0; block < count; block += kLanes * kLanes) {
       std::uint64_t* p = a + block;
       Value v[kLanes];
       BLINDFL_UNROLL

@@ -12,7 +12,7 @@ namespace {
 
 /// Of `X M`, over the integers: it is not reduced modulo 2^128 before it is opened.
 int result_bits(const ProductSpec& spec) {
-  return spec.right_bits - 1 + bit_length(spec.left_bound) + bit_length(spec.inner);
+  return spec.needed_right_bits() - 1 + bit_length(spec.left_bound) + bit_length(spec.inner);
 }
 
 ReplyLayout make_reply(const Params& params, const ProductSpec& spec) {
@@ -28,7 +28,7 @@ ReplyLayout make_reply(const Params& params, const ProductSpec& spec) {
 
 PaillierPlan::PaillierPlan(const Params& params, const ProductSpec& spec)
     : Plan(spec), params_(params), reply_(make_reply(params, spec)) {
-  operand_ = {spec.inner, spec.cols, reply_.slots, spec.right_scale, spec.right_bits - 1};
+  operand_ = {spec.inner, spec.cols, reply_.slots, spec.right_scale, spec.needed_right_bits() - 1};
   // Slots follow from the bounds: plans that agree in them can share an operand.
   layout_ = "paillier " + std::to_string(spec.inner) + "x" + std::to_string(spec.cols) + " slots of " +
             std::to_string(reply_.slots.width());

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cmath>
+
 #include "blindfl/he/paillier/masked_reply.h"
 #include "blindfl/he/plan.h"
 
@@ -23,7 +25,9 @@ class PaillierPlan final : public Plan {
   [[nodiscard]] ProductTimes times(double nonzeros) const override;
   [[nodiscard]] std::uint64_t operand_memory() const override;
 
-  [[nodiscard]] int hiding_bits() const override { return reply_.mask_bits - reply_.value_bits; }
+  [[nodiscard]] Exposure exposure_of_value() const override {
+    return {std::ldexp(1.0, reply_.value_bits - reply_.mask_bits), 0, spec().lift_failure()};
+  }
 
   [[nodiscard]] const CryptoShape& operand() const { return operand_; }
   [[nodiscard]] const ReplyLayout& reply() const { return reply_; }

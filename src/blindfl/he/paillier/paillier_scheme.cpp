@@ -15,7 +15,7 @@ PaillierScheme::PaillierScheme(const paillier::Params& params, const Options& op
     : params_(params),
       kernels_(options.kernels.empty() ? std::string(paillier::available_kernels().front()) : options.kernels) {}
 
-std::unique_ptr<KeyOwner> PaillierScheme::generate_keys(Random& random) const {
+std::unique_ptr<KeyOwner> PaillierScheme::generate_keys(const KeySetup& /*setup*/, Random& random) const {
   return std::make_unique<paillier::PaillierKeyOwner>(paillier::SecretKey::generate(params_, kernels_, random));
 }
 
@@ -25,7 +25,7 @@ std::unique_ptr<KeyOwner> PaillierScheme::load_keys(ByteSource& in) const {
   return std::make_unique<paillier::PaillierKeyOwner>(paillier::SecretKey::restore(params_, kernels_, saved));
 }
 
-std::unique_ptr<Multiplier> PaillierScheme::multiplier(ByteView public_key) const {
+std::unique_ptr<Multiplier> PaillierScheme::multiplier(const KeySetup& /*setup*/, ByteView public_key) const {
   return std::make_unique<paillier::PaillierMultiplier>(
       std::make_shared<const paillier::PublicKey>(params_, kernels_, public_key));
 }
@@ -59,10 +59,11 @@ void check_id(const PublicKey& key, ByteSource& in, const char* error) {
   require<ProtocolError>(std::ranges::equal(id, as_bytes(key.id())), error);
 }
 
-ShareMatrix to_share(const ReplyLayout& layout, int scale, const Integers& values) {
-  ShareMatrix share(layout.rows, layout.cols, scale);
+ShareMatrix to_share(const ReplyLayout& layout, const ProductSpec& spec, const Integers& values) {
+  ShareMatrix share(layout.rows, layout.cols, spec.result_scale(), spec.ring_bits);
   const auto out = share.values();
   for (std::size_t i = 0; i < values.size(); ++i) out[i] = low128(values[i]);
+  share.reduce();
   return share;
 }
 
@@ -106,15 +107,17 @@ void write_encrypted(const SecretKey& key, const CryptoShape& shape,
 
 void PaillierKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                                   ByteSink& out) const {
-  const auto value = [&](std::size_t row, std::size_t col) { return to_big(static_cast<Int128>(m.row(row)[col])); };
+  const auto value = [&](std::size_t row, std::size_t col) {
+    return to_big(signed_low_bits(m.row(row)[col], m.ring_bits()));
+  };
   write_id(key_.public_key(), out);
   write_encrypted(key_, own(plan).operand(), value, random, pool, out);
 }
 
-ShareMatrix PaillierKeyOwner::do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const {
+ShareMatrix PaillierKeyOwner::do_open(const Plan& plan, ByteSource& reply, Random& /*random*/, ThreadPool& pool) const {
   const ReplyLayout& layout = own(plan).reply();
   check_id(key_.public_key(), reply, "a masked product is encrypted under a key that is not this party's");
-  return to_share(layout, plan.spec().result_scale(), open_masked(layout, key_, reply, pool));
+  return to_share(layout, plan.spec(), open_masked(layout, key_, reply, pool));
 }
 
 void PaillierMultiplier::expect(const Plan& plan) const {
@@ -126,20 +129,19 @@ std::unique_ptr<const Operand> PaillierMultiplier::do_load(const Plan& plan, Byt
   return std::make_unique<PaillierOperand>(read_tensor(key_, own(plan).operand(), in, pool));
 }
 
-ShareMatrix PaillierMultiplier::do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                     Random& random, Random& masks, ThreadPool& pool,
-                                                     ByteSink& out) const {
+ShareMatrix PaillierMultiplier::do_multiply(const Plan& plan, const IntMatrix& x, const Operand& operand,
+                                            Random& random, Random& masks, ThreadPool& pool, ByteSink& out) const {
   const auto* m = dynamic_cast<const PaillierOperand*>(&operand);
   const CryptoShape& shape = own(plan).operand();
   require<InvalidArgument>(m != nullptr && m->tensor.shape().rows == shape.rows &&
                                m->tensor.shape().cols == shape.cols && m->tensor.shape().slots == shape.slots &&
                                m->tensor.key().id() == key_->id(),
                            "the encrypted matrix was not loaded for this product");
-  const CryptoTensor product = multiply(x, m->tensor, x.cols(), pool);
+  const CryptoTensor product = paillier::multiply(x, m->tensor, x.cols(), pool);
   write_id(*key_, out);
   Integers kept = write_masked(own(plan).reply(), product, randomizers_, random, masks, pool, out);
   for (BigInt& mask : kept) mpz_neg(mask, mask);
-  return to_share(own(plan).reply(), plan.spec().result_scale(), kept);
+  return to_share(own(plan).reply(), plan.spec(), kept);
 }
 
 }  // namespace paillier

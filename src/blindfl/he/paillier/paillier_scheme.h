@@ -29,13 +29,15 @@ class PaillierScheme final : public Scheme {
   [[nodiscard]] const paillier::Params& params() const { return params_; }
   [[nodiscard]] std::string_view name() const override { return "paillier"; }
   [[nodiscard]] std::string parameters() const override { return params_.describe(); }
-  [[nodiscard]] std::uint64_t public_key_bytes() const override { return paillier::PublicKey::bytes(params_); }
+  [[nodiscard]] std::uint64_t public_key_bytes(const std::string& /*key_set*/) const override {
+    return paillier::PublicKey::bytes(params_);
+  }
   [[nodiscard]] int security_bits() const override { return params_.security_bits(); }
   [[nodiscard]] std::shared_ptr<const Updates> updates() const override {
     return std::make_shared<paillier::PaillierUpdates>(params_);
   }
-  [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(Random& random) const override;
-  [[nodiscard]] std::unique_ptr<Multiplier> multiplier(ByteView public_key) const override;
+  [[nodiscard]] std::unique_ptr<KeyOwner> generate_keys(const KeySetup& setup, Random& random) const override;
+  [[nodiscard]] std::unique_ptr<Multiplier> multiplier(const KeySetup& setup, ByteView public_key) const override;
   [[nodiscard]] std::unique_ptr<KeyOwner> load_keys(ByteSource& in) const override;
 
  private:
@@ -60,7 +62,8 @@ class PaillierKeyOwner final : public KeyOwner {
  private:
   void do_encrypt(const Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                   ByteSink& out) const override;
-  [[nodiscard]] ShareMatrix do_open(const Plan& plan, ByteSource& reply, ThreadPool& pool) const override;
+  [[nodiscard]] ShareMatrix do_open(const Plan& plan, ByteSource& reply, Random& random,
+                                    ThreadPool& pool) const override;
 
   SecretKey key_;
   PaillierUpdateOwner updates_;
@@ -81,9 +84,8 @@ class PaillierMultiplier final : public Multiplier {
  private:
   [[nodiscard]] std::unique_ptr<const Operand> do_load(const Plan& plan, ByteSource& in,
                                                        ThreadPool& pool) const override;
-  [[nodiscard]] ShareMatrix do_multiply_and_mask(const Plan& plan, const IntMatrix& x, const Operand& operand,
-                                                 Random& random, Random& masks, ThreadPool& pool,
-                                                 ByteSink& out) const override;
+  [[nodiscard]] ShareMatrix do_multiply(const Plan& plan, const IntMatrix& x, const Operand& operand, Random& random,
+                                        Random& masks, ThreadPool& pool, ByteSink& out) const override;
 
   std::shared_ptr<const PublicKey> key_;
   mutable Randomizers randomizers_;

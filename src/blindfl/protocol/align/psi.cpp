@@ -42,8 +42,9 @@ class Aligner {
       : session_(session),
         ids_(ids),
         peer_ids_(peer_ids),
-        key_(session.random()),
-        rows_(shuffled(static_cast<std::uint32_t>(ids.size()), session.random())),
+        random_(session.random()),
+        key_(random_),
+        rows_(shuffled(static_cast<std::uint32_t>(ids.size()), random_)),
         transfer_(session, options.ids_per_message, options.observer) {}
 
   Alignment run(AlignmentKind kind) {
@@ -105,12 +106,12 @@ class Aligner {
     Points theirs = exchange_blinded();
     Points own = double_blind(theirs, Use::kKeep, ids_.size());
     MatchedPoints matched = rows_of({std::move(own), rows_}, theirs);
-    return with_stand_ins(std::move(matched.rows), count(), session_.random());
+    return with_stand_ins(std::move(matched.rows), count(), random_);
   }
 
   Alignment unite() {
     transfer_.expect(3 * ids_.size() + 4 * peer_ids_);
-    UnionSteps steps(key_, exchange_blinded(), session_.random());
+    UnionSteps steps(key_, exchange_blinded(), random_);
     ThreadPool& pool = session_.pool();
     const Points labelled =
         send(steps::kDoubleBlindedIds, peer_ids_, ids_.size(),
@@ -118,13 +119,13 @@ class Aligner {
     const Points own_shuffled =
         send(steps::kShuffledIds, peer_ids_, ids_.size(),
              [&](std::uint64_t begin, std::uint64_t end) { return steps.shuffle_theirs(begin, end, pool); });
-    const std::uint64_t common = steps.compare(own_shuffled, session_.random());
+    const std::uint64_t common = steps.compare(own_shuffled, random_);
     transfer_.skip(3 * common);
     const Points others = name_missing(steps, peer_ids_ - common, ids_.size() - common);
     OwnPoints own{by_myself(labelled, [&](auto piece) { return steps.name(piece, pool); }), rows_};
     MatchedPoints all = union_of(own, others);
     compare_order(all.points);
-    return with_stand_ins(std::move(all.rows), count(), session_.random());
+    return with_stand_ins(std::move(all.rows), count(), random_);
   }
 
   // The names of the ids that this party lacks, for those of the ids that the peer lacks.
@@ -175,6 +176,7 @@ class Aligner {
   Session& session_;
   std::span<const std::string> ids_;
   std::uint64_t peer_ids_;
+  Random random_;  // its calls draw on one thread
   BlindingKey key_;
   std::vector<std::uint32_t> rows_;  ///< in the order sent
   PointTransfer transfer_;

@@ -22,6 +22,12 @@ EmbedMatMulSpec with_scheme_names(const Session& session, EmbedMatMulSpec spec) 
   return spec;
 }
 
+// Under a shared top shares of dZ travel, as for a layer of features, and not integer shares of E.
+ProductSteps weight_gradient_steps(const EmbedMatMulParams& params, std::uint32_t layer) {
+  if (params.shared()) return {steps::kSharedDerivative, steps::kSharedGradient, layer};
+  return {steps::kEmbeddingOperand, steps::kWeightGradient, layer};
+}
+
 }  // namespace
 
 EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
@@ -30,12 +36,20 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
       layer_(session.new_layer()),
       scheme_(session.scheme(spec.scheme)),
       limbs_(params_->choose_limbs(scheme_)),
+      gradient_limbs_(params_->shared() ? params_->choose_gradient_limbs(scheme_) : Limbs{}),
+      derivative_limbs_(params_->shared() ? params_->choose_derivative_limbs(scheme_) : Limbs{}),
       embedding_(session, scheme_, {steps::kWeightOperand, steps::kEmbeddingProduct, layer_},
                  [params = params_, limbs = limbs_](std::size_t rows) { return params->embedding(limbs, rows); }),
-      weight_gradient_(session, scheme_, {steps::kEmbeddingOperand, steps::kWeightGradient, layer_},
-                       [params = params_](std::size_t rows) { return params->weight_gradient(rows); }),
+      weight_gradient_(session, scheme_, weight_gradient_steps(*params_, layer_),
+                       [params = params_, limbs = gradient_limbs_](std::size_t rows) {
+                         return params->shared() ? params->shared_weight_gradient(limbs, rows)
+                                                 : params->weight_gradient(rows);
+                       }),
       embedding_derivative_(session, scheme_, {steps::kBackwardOperand, steps::kEmbeddingDerivative, layer_},
-                            [params = params_](std::size_t rows) { return params->embedding_derivative(rows); }) {
+                            [params = params_, limbs = derivative_limbs_](std::size_t rows) {
+                              return params->shared() ? params->shared_embedding_derivative(limbs, rows)
+                                                      : params->embedding_derivative(rows);
+                            }) {
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   for (RepeatedProduct* product : {&embedding_, &weight_gradient_, &embedding_derivative_}) {
     (void)product->plan(spec.batch);
@@ -48,10 +62,9 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
     }
   }
   session.agree("layer '" + spec.name + "'", params_->agreement());
-  if (&scheme_ == &session_.scheme()) take_keys();
   // Here and not with the first pass: an optimizer wants to know how the tables learn.
   for (const auto& table : tables_) {
-    if (table->field().update == Update::kEncrypted) table->product().take_keys();
+    if (table->field().update == Update::kEncrypted) table->product().take_keys(Pass::kForward, spec.batch);
   }
 }
 
@@ -62,25 +75,25 @@ void EmbedMatMul::draw_weight(SeededRandom& random) {
   weight_->piece = draw_piece(params_->inputs(), spec.out, params_->initial_deviation() / std::numbers::sqrt2,
                               spec.weight_scale, spec.largest_weight, random);
   weight_->shared_gradient = true;
-  weight_->gradient_scale = spec.gradient_scale;
-  weight_->gradient_bits = params_->weight_gradient_bits();
+  weight_->gradient_scale = params_->weight_lift().kept_scale(spec.gradient_scale);
+  weight_->gradient_bits = params_->weight_lift().kept_bits(spec.gradient_scale);
   weight_->largest = spec.largest_weight;
   weight_->batch = spec.batch;
 }
 
-void EmbedMatMul::take_keys() {
-  if (std::exchange(has_keys_, true)) return;
-  const std::size_t rows = params_->spec().batch;
-  for (RepeatedProduct* product : {&embedding_, &weight_gradient_, &embedding_derivative_}) {
-    product->take_keys();
-    if (product == &embedding_ || session_.party() == Party::kB) product->expect(rows);
-  }
-}
-
-void EmbedMatMul::begin_pass() {
+void EmbedMatMul::begin_pass(Pass pass, std::size_t rows) {
   session_.settle();
-  take_keys();
-  for (const auto& table : tables_) table->product().take_keys();
+  const std::vector<RepeatedProduct*> products =
+      pass == Pass::kForward ? std::vector{&embedding_} : std::vector{&weight_gradient_, &embedding_derivative_};
+  const bool at_b = session_.party() == Party::kB;
+  const bool both_ways = pass == Pass::kForward || params_->shared();
+  for (RepeatedProduct* product : products) {
+    product->take_keys(rows);
+    if (rows != params_->spec().batch) continue;
+    if (both_ways || at_b) product->expect_to_multiply(rows);
+    if (both_ways || !at_b) product->expect_to_encrypt(rows);
+  }
+  for (const auto& table : tables_) table->product().take_keys(pass, rows);
 }
 
 void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const {
@@ -116,7 +129,9 @@ void EmbedMatMul::refresh_operands(std::size_t rows) {
         for (const auto& table : tables_) {
           if (!table->mine()) table->product().send_operand(rows);
         }
-        if (of_weights > 0) embedding_.send_operand(rows, weight_->version, stack_rows(limbs_, weight_->piece));
+        if (of_weights > 0)
+          embedding_.send_operand(rows, weight_->version,
+                                  stack_rows(limbs_, narrowed(weight_->piece, params_->output_ring())));
       },
       [&] {
         for (const auto& table : tables_) {
@@ -126,26 +141,26 @@ void EmbedMatMul::refresh_operands(std::size_t rows) {
       });
 }
 
-// This party's share of E: all tables at once, those of its own fields and those of the peer's.
+// This party's share of E: all tables at once, those of its own fields and those of the peer's. Each is a number that
+// says nothing by itself: one's own are drawn, and the peer's are what is left of E without them.
 ShareMatrix EmbedMatMul::look_up(const std::vector<IntMatrix>& categories, std::size_t rows) {
-  ShareMatrix shares(rows, params_->inputs(), EmbedMatMulParams::kShareScale);
+  ShareMatrix pieces(rows, params_->inputs(), params_->embedding_scale());
   std::uint64_t bytes = 0;
-  for (const auto& table : tables_) bytes += table->mine() ? table->product().product_bytes(rows) : 0;
+  for (const auto& table : tables_) bytes += table->mine() ? table->lookup_bytes(rows) : 0;
   session_.exchange(
       bytes,
       [&] {
         std::size_t own = 0;
         for (const auto& table : tables_) {
-          if (table->mine()) place_columns(shares, table->first_column(), table->send_lookup(categories[own++]));
+          if (table->mine()) place_columns(pieces, table->first_column(), table->send_lookup(categories[own++]));
         }
       },
       [&] {
         for (const auto& table : tables_) {
-          if (!table->mine()) place_columns(shares, table->first_column(), table->receive_lookup(rows));
+          if (!table->mine()) place_columns(pieces, table->first_column(), table->receive_lookup(rows));
         }
       });
-  // Rounding makes the shares short enough to multiply with. Alone, each is still as good as random.
-  return rescale(shares, params_->spec().embedding_scale);
+  return pieces;
 }
 
 // This party's share of E W from its share of either.
@@ -158,7 +173,8 @@ ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
       embedding_.reply_bytes(rows), [&] { share = embedding_.send(rows, left); },
       [&] { opened = embedding_.receive(rows); });
   share += opened;
-  return std::move(share += multiply(left, stack_rows(limbs_, weight_->piece), session_.pool()));
+  return std::move(
+      share += multiply(left, stack_rows(limbs_, narrowed(weight_->piece, params_->output_ring())), session_.pool()));
 }
 
 EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows) {
@@ -167,27 +183,35 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
   std::uint64_t version = weight_->version;
   for (const auto& table : tables_) version += table->product().version();
   session_.check_scoring(layer_, params_->spec().name, version);
-  begin_pass();
+  begin_pass(Pass::kForward, rows);
   refresh_operands(rows);
   ShareMatrix embeddings = look_up(categories, rows);
   ShareMatrix share = multiply_pieces(embeddings);
   return {{std::move(share), params_->output_bits()}, {categories, std::move(embeddings)}};
 }
 
+// Weights are rounded in the ring of 2^128: as numbers they are far too short for that to fail.
+ShareMatrix EmbedMatMul::backward_weights() const {
+  return narrowed(rescale(transpose(weight_->piece), params_->backward_weight_scale()),
+                  params_->derivative_lift().ring_bits);
+}
+
 EmbedMatMul::Shares EmbedMatMul::backward_at_a(const EmbedPass& pass) {
   const std::size_t rows = pass.embeddings.rows();
-  weight_gradient_.send_operand(rows, RepeatedProduct::kOnce, pass.embeddings);
+  weight_gradient_.send_operand(rows, RepeatedProduct::kOnce,
+                                narrowed(pass.embeddings, params_->weight_lift().ring_bits));
   if (embedding_derivative_.operand_bytes(rows, weight_->version) > 0) {
-    embedding_derivative_.send_operand(rows, weight_->version, transpose(weight_->piece));
+    embedding_derivative_.send_operand(rows, weight_->version, backward_weights());
   }
   Shares shares;
-  shares.weight = weight_gradient_.receive(rows);
+  shares.weight = transpose(weight_gradient_.receive(rows));
   shares.embeddings = embedding_derivative_.receive(rows);
   return shares;
 }
 
 EmbedMatMul::Shares EmbedMatMul::backward_at_b(const EmbedPass& pass, const Derivative& derivative) {
-  const IntMatrix& dz = *derivative.share;
+  const IntMatrix dz =
+      rounded_derivative(*derivative.share, params_->derivative_scale(), low64(params_->derivative_bound()));
   // Both operands before the first reply: A sends them one after the other without reading.
   weight_gradient_.receive_operand(dz.rows(), RepeatedProduct::kOnce);
   embedding_derivative_.receive_operand(dz.rows(), weight_->version);
@@ -195,13 +219,59 @@ EmbedMatMul::Shares EmbedMatMul::backward_at_b(const EmbedPass& pass, const Deri
   shares.weight = weight_gradient_.send(dz.rows(), dz.transpose());
   shares.embeddings = embedding_derivative_.send(dz.rows(), dz);
   // While A opens them, B adds what needs no message.
-  shares.weight += multiply_transposed(dz, pass.embeddings, session_.pool());
-  shares.embeddings += multiply(dz, transpose(weight_->piece), session_.pool());
+  shares.weight += multiply_transposed(dz, narrowed(pass.embeddings, shares.weight.ring_bits()), session_.pool());
+  shares.weight = transpose(shares.weight);
+  shares.embeddings += multiply(dz, backward_weights(), session_.pool());
   return shares;
 }
 
-void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& derivative, EmbedGradients& gradients) {
-  const std::size_t rows = derivative.rows();
+EmbedMatMul::Shares EmbedMatMul::backward_shared(const EmbedPass& pass, const ShareMatrix& dz) {
+  const std::size_t rows = dz.rows();
+  const IntMatrix pieces = split_columns(gradient_limbs_, transpose(pass.embeddings));
+  // From here on this party's share is a number by itself: see `he::ring_for_lifts`.
+  const IntMatrix numbers = split_columns(derivative_limbs_, lifted(narrowed(dz, params_->lifted_derivative_ring())));
+  const ShareMatrix elements = stack_rows(gradient_limbs_, narrowed(dz, params_->weight_lift().ring_bits));
+  const ShareMatrix weights = stack_rows(derivative_limbs_, backward_weights());
+  const std::uint64_t of_weights = embedding_derivative_.operand_bytes(rows, weight_->version);
+  session_.exchange(
+      weight_gradient_.operand_bytes(rows, RepeatedProduct::kOnce) + of_weights,
+      [&] {
+        weight_gradient_.send_operand(rows, RepeatedProduct::kOnce, elements);
+        if (of_weights > 0) embedding_derivative_.send_operand(rows, weight_->version, weights);
+      },
+      [&] {
+        // While the peer still encrypts.
+        weight_gradient_.prepare_left(rows, pieces);
+        embedding_derivative_.prepare_left(rows, numbers);
+        weight_gradient_.receive_operand(rows, RepeatedProduct::kOnce);
+        embedding_derivative_.receive_operand(rows, weight_->version);
+      });
+  Shares shares;
+  Shares opened;
+  session_.exchange(
+      weight_gradient_.reply_bytes(rows) + embedding_derivative_.reply_bytes(rows),
+      [&] {
+        shares.weight = weight_gradient_.send(rows, pieces);
+        shares.embeddings = embedding_derivative_.send(rows, numbers);
+        // While the peer opens them: what needs no message.
+        shares.weight += multiply(pieces, elements, session_.pool());
+        shares.embeddings += multiply(numbers, weights, session_.pool());
+      },
+      [&] {
+        opened.weight = weight_gradient_.receive(rows);
+        opened.embeddings = embedding_derivative_.receive(rows);
+      });
+  shares.weight += opened.weight;
+  shares.embeddings += opened.embeddings;
+  return shares;
+}
+
+void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& raw, const Derivative& derivative,
+                                  EmbedGradients& gradients) {
+  const std::size_t rows = raw.rows();
+  const std::size_t batch = params_->spec().batch;
+  // From here on each share is a number by itself, which a failed lift would tell of: see `he::ring_for_lifts`.
+  const ShareMatrix numbers = lifted(raw);
   gradients.tables.resize(tables_.size());
   std::vector<ShareMatrix> parts;
   std::vector<const IntMatrix*> categories(tables_.size());
@@ -210,7 +280,11 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
   std::size_t own = 0;
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     EmbeddingTable& table = *tables_[t];
-    parts.push_back(select_columns(derivative, table.first_column(), params_->spec().dimension));
+    const ShareMatrix part = select_columns(numbers, table.first_column(), params_->spec().dimension);
+    // What is updated under encryption is so as of a full batch; what is exchanged is finished in the end.
+    parts.push_back(table.field().update == Update::kEncrypted
+                        ? finished_gradient(part, derivative, batch, table.derivative_scale())
+                        : rescale(part, table.derivative_scale()));
     if (table.mine()) categories[t] = &pass.categories[own++];
     operand_bytes += table.mine() ? 0 : table.product().derivative_bytes(rows);
     reply_bytes += table.mine() ? table.product().gradient_bytes(rows) : 0;
@@ -235,27 +309,39 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& deri
       reply_bytes,
       [&] {
         for_tables(true, [&](EmbeddingTable& table, std::size_t t) {
-          gradients.tables[t] = table.send_gradient(*categories[t], parts[t]);
+          gradients.tables[t] = table.product().send_gradient(*categories[t], &parts[t]);
         });
       },
       [&] {
-        for_tables(false,
-                   [&](EmbeddingTable& table, std::size_t t) { gradients.tables[t] = table.receive_gradient(rows); });
+        for_tables(false, [&](EmbeddingTable& table, std::size_t t) {
+          gradients.tables[t] = table.product().receive_gradient(rows);
+        });
       });
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    std::optional<ShareMatrix>& gradient = gradients.tables[t];
+    if (!gradient) continue;
+    gradient = finished_gradient(lifted(*gradient), derivative, batch, tables_[t]->weight()->gradient_scale);
+  }
 }
 
 EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& derivative) {
   const Stopwatch::Lap lap(session_.protocol_time());
   session_.check_training(params_->spec().name);
-  check_derivative(derivative, session_.party(), pass.embeddings.rows(), params_->spec().name);
-  begin_pass();
-  const auto finished = [&](const ShareMatrix& raw) {
-    return finished_gradient(raw, derivative, params_->spec().batch, params_->spec().gradient_scale);
-  };
-  const Shares raw = session_.party() == Party::kA ? backward_at_a(pass) : backward_at_b(pass, derivative);
+  const EmbedMatMulSpec& spec = params_->spec();
+  check_derivative(derivative, session_.party(), pass.embeddings.rows(), spec.name, spec.top);
+  std::optional<ShareMatrix> share;
+  if (params_->shared()) {
+    require<InvalidArgument>(derivative.shared->cols() == spec.out, "layer '", spec.name, "' has ", spec.out,
+                             " outputs, and the share of their derivative ", derivative.shared->cols(), " columns");
+    share = derivative_share(derivative, params_->derivative_scale(), params_->derivative_ring(), spec.name);
+  }
+  begin_pass(Pass::kBackward, pass.embeddings.rows());
+  const Shares raw = share                           ? backward_shared(pass, *share)
+                     : session_.party() == Party::kA ? backward_at_a(pass)
+                                                     : backward_at_b(pass, derivative);
   EmbedGradients gradients;
-  gradients.weight = finished(transpose(raw.weight));
-  table_gradients(pass, finished(raw.embeddings), gradients);
+  gradients.weight = finished_gradient(lifted(raw.weight), derivative, spec.batch, weight_->gradient_scale);
+  table_gradients(pass, raw.embeddings, derivative, gradients);
   return gradients;
 }
 

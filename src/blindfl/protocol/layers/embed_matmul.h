@@ -12,20 +12,33 @@
 // W = [W_A ; W_B], and everything is shared between the parties: each field's table (embedding_table.h), the embeddings
 // E = L_A + L_B, the weights W = R_A + R_B, and all their gradients. docs/protocols.md, "Embed-MatMul".
 //
-//   forward    lookups give the shares L_A at A, L_B at B.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
+//   forward    lookups give shares of E, and a correction by the party with the field makes pieces of them: L_A at A,
+//   L_B
+//              at B, integers that add up to E.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
 //              the outer terms are local, the inner ones are products, each way one.
 //   backward   dW^T = dZ^T L_A + dZ^T L_B,  dE = dZ R_A^T + dZ R_B^T:  B has dZ, so A sends [[L_A]]_A and [[R_A^T]]_A.
 //              dQ = X^T dE by each table.
+//
+// Under a shared top (`Top::kShared`) Z and dZ stay shared: dZ = e + f, e at A and f at B. The forward pass and dQ are
+// as above; between them both parties do the same, at the same time:
+//
+//   dW = L_A^T e (A alone) + L_B^T f (B alone) + product(L_A^T at A, f at B) + product(L_B^T at B, e at A)
+//   dE = e R_A^T (A alone) + f R_B^T (B alone) + product(e at A, R_B^T at B) + product(f at B, R_A^T at A)
+//
+// The left side of a product must be a number, and L_A, L_B are; so in dW shares of dZ are on the right, as elements of
+// a ring, and nothing can fail. In dE neither side is short. Shares of dZ are taken modulo a power of 2 that has 40
+// bits and the logarithm of the run's values to spare, and read as numbers: they add up to dZ but for a chance of 2^-40
+// for the run. Numbers that long are cut into limbs.
 
 namespace blindfl::protocol {
 
 /// What a forward pass leaves for the backward pass, at one party.
 struct EmbedPass {
   std::vector<IntMatrix> categories;  ///< this party's, field by field
-  ShareMatrix embeddings;             ///< this party's share of E
+  ShareMatrix embeddings;             ///< this party's share of E: signed numbers of at most 62 bits
 };
 
-/// This party's shares of the gradients, at the layer's gradient scale: those of the mean loss over the real rows,
+/// This party's shares of the gradients, at the weights' gradient scales: those of the mean loss over the real rows,
 /// times the layer's batch size. For tables that are updated under encryption there are none.
 struct EmbedGradients {
   ShareMatrix weight;
@@ -56,7 +69,10 @@ class EmbedMatMul {
   [[nodiscard]] Forward forward(const std::vector<IntMatrix>& categories, std::size_t rows);
 
   /// This party's shares of the gradients, with the weights that `forward` had.
-  /// Cost: two products with dZ at B, and one for each field. Reveals: nothing; whole tables' gradients travel.
+  /// Cost: two products with dZ at B, under a shared top two each way at the same time, and one for each field.
+  /// Reveals: nothing; whole tables' gradients travel. Throws InvalidArgument, before anything is sent, unless the
+  /// derivative is of the layer's top: under a shared one a share at `derivative_scale()` modulo 2^derivative_ring(),
+  /// or in a wider ring at any scale that leaves these.
   [[nodiscard]] EmbedGradients backward(const EmbedPass& pass, const Derivative& derivative);
 
   /// What saved state must fit: settings, party, and the keys that tables are encrypted under.
@@ -73,35 +89,40 @@ class EmbedMatMul {
 
  private:
   void draw_weight(SeededRandom& random);
-  void begin_pass();
-  void take_keys();
+  void begin_pass(Pass pass, std::size_t rows);
   void check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const;
   void refresh_operands(std::size_t rows);
   [[nodiscard]] ShareMatrix look_up(const std::vector<IntMatrix>& categories, std::size_t rows);
   [[nodiscard]] ShareMatrix multiply_pieces(const ShareMatrix& embeddings);
-  /// Shares of dW^T and dE, not yet rescaled.
+  /// Shares of dW and dE, not yet rescaled.
   struct Shares {
     ShareMatrix weight;
     ShareMatrix embeddings;
   };
   [[nodiscard]] Shares backward_at_a(const EmbedPass& pass);
   [[nodiscard]] Shares backward_at_b(const EmbedPass& pass, const Derivative& derivative);
+  [[nodiscard]] Shares backward_shared(const EmbedPass& pass, const ShareMatrix& dz);
   [[nodiscard]] StateOrigin::Clock clock() const;
-  void table_gradients(const EmbedPass& pass, const ShareMatrix& derivative, EmbedGradients& gradients);
+  void table_gradients(const EmbedPass& pass, const ShareMatrix& raw, const Derivative& derivative,
+                       EmbedGradients& gradients);
+  /// This party's R^T as the backward product takes it.
+  [[nodiscard]] ShareMatrix backward_weights() const;
 
   Session& session_;
   std::shared_ptr<const EmbedMatMulParams> params_;
   std::uint32_t layer_;
   const he::Scheme& scheme_;
   Limbs limbs_;
+  Limbs gradient_limbs_;    ///< under a shared top: of integer shares of E, on the left of products with dZ
+  Limbs derivative_limbs_;  ///< the same: of shares of dZ
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
   std::shared_ptr<Weight> weight_;
   // The three products with the whole of E or W: each party's share L with the other's R; dZ^T, and dZ, at B with L and
-  // R^T of A's.
+  // R^T of A's. Under a shared top each party's L^T with the other's share of dZ, and its share of dZ with the other's
+  // R^T.
   RepeatedProduct embedding_;
   RepeatedProduct weight_gradient_;
   RepeatedProduct embedding_derivative_;
-  bool has_keys_ = false;
   StateOrigin origin_;
 };
 

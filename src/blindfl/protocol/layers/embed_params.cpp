@@ -8,6 +8,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/output.h"
+#include "blindfl/share/integer_pieces.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -24,10 +25,34 @@ double most_summed(const EmbedField& field) {
   return field.field.pooling == Pooling::kSum ? static_cast<double>(field.field.most) : 1.0;
 }
 
+// Of what a run may give away, pieces take half: products have the rest.
+static_assert(he::kHidingOfRun == 40);
+constexpr double kBudgetOfPieces = 0x1p-41;
+
+// Tables that learn from exchanged gradients.
+constexpr int kTableScale = 32;
+// Bits of a looked-up value that are rounded off, at least: room for noise.
+constexpr int kLeastRounded = 8;
+// Scales of what gradients are made of, where there is room for them, and at least.
+constexpr int kFinestFactor = 24;
+constexpr int kFinestDerivative = 20;
+constexpr int kCoarsestFactor = 16;
+constexpr int kCoarsestShare = 10;
+// Derivatives by embeddings, and gradients, are expected to be at most so many times as large as a derivative by Z; and
+// derivatives by embeddings, on average over a run, at most this part of it. Nobody knows them, so nothing can check
+// it: lifts of larger ones fail the likelier.
+constexpr double kExpectedGrowth = 16;
+constexpr double kLargestOverMean = 64;
+// Embeddings are not rounded to fewer fractional bits than this for the sake of hiding.
+constexpr int kCoarsestEmbedding = 14;
+
 }  // namespace
 
 EmbedMatMulParams::EmbedMatMulParams(const EmbedMatMulSpec& spec)
-    : spec_(spec), derivative_(spec.derivative), initial_deviation_(spec.initial_deviation) {
+    : spec_(spec),
+      derivative_(spec.derivative),
+      initial_deviation_(spec.initial_deviation),
+      embedding_scale_(spec.embedding_scale) {
   check_ranges();
   if (initial_deviation_ == 0) initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs()));
   weight_bound_ = static_cast<UInt128>(std::ceil(std::ldexp(spec.largest_weight, spec.weight_scale)));
@@ -36,6 +61,7 @@ EmbedMatMulParams::EmbedMatMulParams(const EmbedMatMulSpec& spec)
 
 void EmbedMatMulParams::check_ranges() const {
   check_run_length(spec_.run, spec_.name.c_str());
+  check_top();
   const auto positive = [](double x) { return std::isfinite(x) && x > 0 && x <= 0x1p20; };
   require<InvalidArgument>(spec_.out > 0 && spec_.batch > 0 && spec_.dimension > 0 && inputs() > 0, where(),
                            ": a layer needs fields, an embedding dimension, outputs and rows");
@@ -50,7 +76,8 @@ void EmbedMatMulParams::check_ranges() const {
                                spec_.gradient_scale <= spec_.derivative.scale + spec_.weight_scale &&
                                spec_.embedding_scale > 0 && spec_.embedding_scale < kShareScale - 1,
                            where(), ": a scale is out of range");
-  check_output_scale(spec_.output_scale, product_scale(), spec_.fine_outputs_reveal_features, where());
+  // What is not opened gives nothing away.
+  check_output_scale(spec_.output_scale, product_scale(), spec_.fine_outputs_reveal_features || shared(), where());
   require<InvalidArgument>(positive(spec_.largest_weight) && positive(spec_.largest_embedding), where(),
                            ": the largest weight and the largest embedding must be positive and at most 2^20");
   require<InvalidArgument>(std::isfinite(spec_.initial_deviation) && spec_.initial_deviation >= 0 &&
@@ -60,40 +87,171 @@ void EmbedMatMulParams::check_ranges() const {
                            where(), ": initial deviations must be between 0 and the largest value");
 }
 
+void EmbedMatMulParams::check_top() const {
+  require<InvalidArgument>(spec_.output_room >= 0 && spec_.output_room <= ShareMatrix::kMostRingBits, where(),
+                           ": the output room must be between 0 and ", ShareMatrix::kMostRingBits, " bits");
+  require<InvalidArgument>(shared() || spec_.output_room == 0, where(),
+                           ": shares of Z are lifted under a shared top only; leave the output room at 0");
+}
+
+void EmbedMatMulParams::choose_output_ring() {
+  check_output_scale(spec_.output_scale, product_scale(), spec_.fine_outputs_reveal_features || shared(), where());
+  output_bits_ = product_bits(inputs(), embedding_bound_, weight_bound_) + 1;
+  check_largest_output(spec_.largest_output, spec_.output_scale, product_scale(), where());
+  output_ring_ = protocol::output_ring(spec_.largest_output, product_scale());
+  output_bits_ = std::min(output_bits_, output_ring_ - kOutputHeadroom);
+  output_ring_ += spec_.output_room;
+  require<InvalidArgument>(output_ring_ < ShareMatrix::kMostRingBits, where(), ": outputs in a ring of ", output_ring_,
+                           " bits, ", spec_.output_room, " of them for lifts; at most ", ShareMatrix::kMostRingBits - 1,
+                           " are possible. Lower the output room, or the scale of embeddings or weights");
+}
+
 void EmbedMatMulParams::check_bits() {
   double summed = 1.0;
   for (const Party party : {Party::kA, Party::kB}) {
     for (const EmbedField& f : fields(party)) summed = std::max(summed, most_summed(f));
   }
   const double largest = spec_.largest_embedding * summed;
-  const auto safe = [&](int bits, const char* what, const char* advice) {
-    require<InvalidArgument>(bits <= kMaxRescaleBits, where(), ": ", what, " of ", bits,
-                             " bits could overflow; at most ", kMaxRescaleBits, " bits are safe. ", advice);
+  const auto hides_at = [&](int scale) {
+    embedding_scale_ = scale;
+    // And a unit for the noise of a lookup, and one for its rounding.
+    embedding_bound_ = static_cast<UInt128>(std::ceil(std::ldexp(largest, scale))) + 2;
+    return divergence_of_pieces() <= kBudgetOfPieces;
   };
-  safe(bits_of(largest, kShareScale), "embeddings",
-       "Lower the range of embeddings or the most categories that a row of a summed field may have");
-  const auto embedding_bound = static_cast<UInt128>(std::ceil(std::ldexp(largest, spec_.embedding_scale)));
-  output_bits_ = product_bits(inputs(), embedding_bound, weight_bound_) + 1;
-  safe(output_bits_, "outputs", "Lower the range of weights or embeddings, or the scale of weights");
-  const int opened = output_bits_ + spec_.output_scale - product_scale();
-  require<InvalidArgument>(opened <= kMaxOpenedBits, where(), ": outputs of ", opened, " bits at scale ",
-                           spec_.output_scale, " could overflow when they are opened; at most ", kMaxOpenedBits,
-                           " are safe. Lower the output scale");
-
-  const char* advice = "Lower the range or scale of the derivative, or the range of weights";
-  safe(product_bits(spec_.out, derivative_.bound(), weight_bound_), "derivatives of embeddings", advice);
-  const int raw = product_bits(spec_.batch, derivative_.bound(), embedding_bound);
-  safe(raw, "gradients", advice);
-  weight_gradient_bits_ = raw + spec_.gradient_scale - derivative_.scale() - spec_.embedding_scale;
-  // A short batch's gradient is multiplied by a public factor.
-  safe(weight_gradient_bits_ + PublicFactor::kBits, "gradients of short batches", "Lower the gradient scale");
-  safe(bits_of(largest_embedding_derivative(), spec_.gradient_scale) + PublicFactor::kBits,
-       "derivatives of short batches", "Lower the gradient scale");
+  int scale = spec_.embedding_scale;
+  while (!hides_at(scale) && scale > std::min(spec_.embedding_scale, kCoarsestEmbedding)) --scale;
+  require<InvalidArgument>(divergence_of_pieces() <= kBudgetOfPieces, where(), ": shares of embeddings of up to ",
+                           largest, " at scale ", scale, " would not hide them in a run of ", passes(),
+                           " passes. Lower the range of embeddings, the most categories that a row of a summed field "
+                           "may have, or the length "
+                           "of the run");
+  choose_output_ring();
+  choose_gradients();
+  const auto kept = [&](const LiftedGradient& lift, const char* what) {
+    const int bits = lift.kept_bits(spec_.gradient_scale) + PublicFactor::kBits;
+    require<InvalidArgument>(bits <= kMaxRescaleBits, where(), ": ", what, " of ", bits,
+                             " bits could overflow; at most ", kMaxRescaleBits,
+                             " bits are safe. Lower the gradient scale");
+  };
+  kept(weight_lift_, "gradients with factors");
   for (const Party party : {Party::kA, Party::kB}) {
     for (const EmbedField& f : fields(party)) {
-      safe(table_gradient_bits(f) + f.field.scale(), "gradients of tables", "Lower the gradient scale");
+      if (f.update == Update::kExchanged) kept(table_lift(f), "gradients of tables with factors");
     }
   }
+}
+
+void EmbedMatMulParams::choose_gradients() {
+  const auto lifts_at = [&](int derivative_scale, int weight_scale) {
+    derivative_scale_ = derivative_scale;
+    backward_weight_scale_ = weight_scale;
+    weight_lift_.scale = derivative_scale + embedding_scale_;
+    weight_lift_.bits = std::min(product_bits(spec_.batch, derivative_bound(derivative_scale), embedding_bound_),
+                                 bits_of(kExpectedGrowth * spec_.derivative.largest, weight_lift_.scale));
+    weight_lift_.mean_bits = weight_lift_.bits;
+    weight_lift_.ring_bits = he::ring_for_lifts(weight_lift_.bits, run_values(spec_.out, inputs()));
+    derivative_lift_.scale = derivative_scale + weight_scale;
+    derivative_lift_.bits = bits_of(expected_derivative(1), derivative_lift_.scale);
+    derivative_lift_.mean_bits = bits_of(mean_derivative(), derivative_lift_.scale);
+    derivative_lift_.ring_bits = he::ring_for_lifts(derivative_lift_.mean_bits, run_values(spec_.batch, inputs()));
+    if (shared()) {
+      // The factor of a short batch meets shares of the gradient.
+      weight_lift_.factor_bits = bit_length(spec_.batch);
+      lifted_derivative_ring_ =
+          he::ring_for_lifts(bit_length(derivative_bound(derivative_scale)), run_values(spec_.batch, spec_.out));
+    }
+    return std::max(weight_lift_.ring_bits, derivative_lift_.ring_bits) <= ShareMatrix::kMostRingBits &&
+           lifted_derivative_ring_ < ShareMatrix::kMostRingBits;
+  };
+  bool fits = false;
+  const int finest_weight = std::min(spec_.weight_scale, kFinestFactor);
+  for (int d = std::min(derivative_.scale(), kFinestDerivative);
+       !fits && d >= std::min(derivative_.scale(), kCoarsestFactor); --d) {
+    for (int w = finest_weight; !fits && w >= std::min(finest_weight, kCoarsestFactor); --w) fits = lifts_at(d, w);
+  }
+  require<InvalidArgument>(
+      fits, where(), ": gradients of ", weight_lift_.bits, " bits and derivatives of ", derivative_lift_.bits,
+      " bits could overflow: shares that are read as numbers need rings of ", weight_lift_.ring_bits, " and ",
+      std::max(derivative_lift_.ring_bits, lifted_derivative_ring_), " bits, and there are ",
+      ShareMatrix::kMostRingBits,
+      ". Lower the range or scale of the derivative, the range of weights or embeddings, or the "
+      "length of the run");
+  for (const Party party : {Party::kA, Party::kB}) {
+    for (const EmbedField& f : fields(party)) {
+      if (f.update == Update::kEncrypted) continue;
+      require<InvalidArgument>(derivative_share_scale(f) >= std::min(spec_.gradient_scale, kCoarsestShare), where(),
+                               ": gradients of the table of field '", f.field.name,
+                               "' could overflow: there is no ring for shares that are read as numbers so often. Lower "
+                               "the range of the derivative, or the length of the run");
+    }
+  }
+}
+
+UInt128 EmbedMatMulParams::derivative_bound(int scale) const {
+  return static_cast<UInt128>(std::ceil(std::ldexp(spec_.derivative.largest, scale))) + 1;
+}
+
+// Shares of the gradient of W come in the ring of what they are made from; those on the left have a ring of their own.
+int EmbedMatMulParams::derivative_ring() const {
+  return std::max(weight_lift_.ring_bits, lifted_derivative_ring_);
+}
+
+double EmbedMatMulParams::failure_of_derivative_lift() const {
+  if (!shared()) return 0;
+  return std::ldexp(1.0, bit_length(derivative_bound()) - lifted_derivative_ring_);
+}
+
+int EmbedMatMulParams::table_scale(const EmbedField& field) const {
+  if (field.update == Update::kEncrypted) return kShareScale - field.field.scale();
+  return std::max(kTableScale, embedding_scale_ + kLeastRounded - field.field.scale());
+}
+
+double EmbedMatMulParams::divergence_of_piece() const {
+  return blindfl::divergence_of_piece(static_cast<double>(embedding_bound_));
+}
+
+double EmbedMatMulParams::divergence_of_pieces() const {
+  const auto values = static_cast<double>(spec_.batch) * static_cast<double>(inputs());
+  return values * static_cast<double>(passes()) * static_cast<double>(spec_.run.layers) * divergence_of_piece();
+}
+
+LiftedGradient EmbedMatMulParams::table_lift(const EmbedField& field) const {
+  const double all_rows = expected_derivative(static_cast<double>(spec_.batch) * most_summed(field));
+  const int scale = derivative_share_scale(field) + field.field.scale();
+  const int mean_bits = bits_of(mean_gradient(field), scale);
+  return {bits_of(all_rows, scale), scale,
+          he::ring_for_lifts(mean_bits, run_values(field.field.categories, spec_.dimension)), mean_bits,
+          shared() ? bit_length(spec_.batch) : 0};
+}
+
+int EmbedMatMulParams::derivative_share_scale(const EmbedField& field) const {
+  const int most = std::min(spec_.gradient_scale, derivative_lift_.scale);
+  // Encrypted sums need room for whole shares, at whatever scale these come.
+  if (field.update == Update::kEncrypted) return most;
+  const int left = ShareMatrix::kMostRingBits - he::ring_for_lifts(bits_of(mean_gradient(field), field.field.scale()),
+                                                                   run_values(field.field.categories, spec_.dimension));
+  return std::min(most, left);
+}
+
+double EmbedMatMulParams::failure_over_run(double values, const LiftedGradient& lift, double decayed) const {
+  double failure = lift.failure_of_factors(spec_.gradient_scale);
+  // Shares of what decays fill the ring in the end.
+  if (spec_.sgd.weight_decay != 0) failure += std::ldexp(decayed, -127);
+  return static_cast<double>(passes()) * values * failure;
+}
+
+double EmbedMatMulParams::failure_of_weights() const {
+  const double values = static_cast<double>(inputs()) * static_cast<double>(spec_.out);
+  const auto largest = static_cast<double>(weight_bound_);
+  // Shares are rounded for the backward product, in the ring of 2^128.
+  const double rounded = static_cast<double>(passes()) * values * std::ldexp(largest, -127);
+  return failure_over_run(values, weight_lift_, largest) + rounded;
+}
+
+double EmbedMatMulParams::failure_of_table(const EmbedField& field) const {
+  if (field.update == Update::kEncrypted) return 0;
+  const double values = static_cast<double>(field.field.categories) * static_cast<double>(spec_.dimension);
+  return failure_over_run(values, table_lift(field), std::ldexp(spec_.largest_embedding, table_scale(field)));
 }
 
 std::size_t EmbedMatMulParams::first_column(Party party, std::size_t field) const {
@@ -104,13 +262,24 @@ double EmbedMatMulParams::largest_embedding_derivative() const {
   return static_cast<double>(spec_.out) * spec_.derivative.largest * spec_.largest_weight;
 }
 
-int EmbedMatMulParams::table_gradient_bits(const EmbedField& field) const {
-  const double all_rows = largest_embedding_derivative() * static_cast<double>(spec_.batch) * most_summed(field);
-  return bits_of(all_rows, spec_.gradient_scale);
+double EmbedMatMulParams::mean_derivative() const {
+  return std::min(largest_embedding_derivative(), spec_.derivative.largest / kLargestOverMean);
 }
 
-int EmbedMatMulParams::derivative_share_bits() const {
-  return 127 - (derivative_.scale() + spec_.weight_scale - spec_.gradient_scale) + bit_length(spec_.batch);
+// Over a table's categories; each row adds to as many as it has.
+double EmbedMatMulParams::mean_gradient(const EmbedField& field) const {
+  const double entries = static_cast<double>(spec_.batch) * static_cast<double>(field.field.most);
+  const double rows = std::max(1.0, entries / static_cast<double>(field.field.categories));
+  return std::min(rows * mean_derivative(), expected_derivative(static_cast<double>(spec_.batch) * most_summed(field)));
+}
+
+double EmbedMatMulParams::expected_derivative(double summed) const {
+  return std::min(summed * largest_embedding_derivative(), kExpectedGrowth * spec_.derivative.largest);
+}
+
+int EmbedMatMulParams::derivative_share_bits(const EmbedField& field) const {
+  return derivative_lift_.ring_bits - 1 + derivative_share_scale(field) - derivative_lift_.scale +
+         bit_length(spec_.batch);
 }
 
 Settings EmbedMatMulParams::settings() const {
@@ -122,8 +291,10 @@ Settings EmbedMatMulParams::settings() const {
   settings.add("weight_scale", spec_.weight_scale).add("largest_weight", spec_.largest_weight);
   settings.add("largest_embedding", spec_.largest_embedding).add("embedding_scale", spec_.embedding_scale);
   settings.add("gradient_scale", spec_.gradient_scale).add("output_scale", spec_.output_scale);
+  settings.add("largest_output", spec_.largest_output);
   settings.add("initial_deviation", initial_deviation_).add("table_deviation", spec_.table_deviation);
   settings.add("scheme", spec_.scheme);
+  if (shared()) settings.add("top", "shared").add("output_room", spec_.output_room);
   const auto encrypted = [](const EmbedField& f) { return f.update == Update::kEncrypted; };
   if (std::ranges::any_of(spec_.fields_a, encrypted) || std::ranges::any_of(spec_.fields_b, encrypted)) {
     settings.add(spec_.sgd.settings());
@@ -160,105 +331,6 @@ std::string EmbedMatMulParams::where() const {
 
 void EmbedMatMulParams::check_rows(std::size_t rows) const {
   require<InvalidArgument>(rows > 0 && rows <= spec_.batch, where(), ": a batch of ", rows, " rows");
-}
-
-he::ProductSpec EmbedMatMulParams::lookup(const EmbedField& field, std::size_t rows) const {
-  check_rows(rows);
-  return {.rows = rows,
-          .inner = field.field.categories,
-          .cols = spec_.dimension,
-          .left_bound = field.field.bound(),
-          .left_scale = field.field.scale(),
-          .right_scale = table_scale(field),
-          .run_values = run_values(spec_.batch, spec_.dimension)};
-}
-
-he::ProductSpec EmbedMatMulParams::embedding(const Limbs& limbs, std::size_t rows) const {
-  check_rows(rows);
-  return {.rows = rows,
-          .inner = inputs() * limbs.count,
-          .cols = spec_.out,
-          .left_bound = limbs.bound(),
-          .left_scale = spec_.embedding_scale,
-          .right_scale = spec_.weight_scale,
-          .run_values = run_values(spec_.batch, spec_.out)};
-}
-
-he::ProductSpec EmbedMatMulParams::weight_gradient(std::size_t rows) const {
-  check_rows(rows);
-  return {.rows = spec_.out,
-          .inner = rows,
-          .cols = inputs(),
-          .left_bound = derivative_.bound(),
-          .left_scale = derivative_.scale(),
-          .right_scale = spec_.embedding_scale,
-          .run_values = run_values(spec_.out, inputs())};
-}
-
-he::ProductSpec EmbedMatMulParams::embedding_derivative(std::size_t rows) const {
-  check_rows(rows);
-  return {.rows = rows,
-          .inner = spec_.out,
-          .cols = inputs(),
-          .left_bound = derivative_.bound(),
-          .left_scale = derivative_.scale(),
-          .right_scale = spec_.weight_scale,
-          .run_values = run_values(spec_.batch, inputs())};
-}
-
-he::ProductSpec EmbedMatMulParams::table_gradient(const EmbedField& field, std::size_t rows) const {
-  check_rows(rows);
-  return {.rows = field.field.categories,
-          .inner = rows,
-          .cols = spec_.dimension,
-          .left_bound = field.field.bound(),
-          .left_scale = field.field.scale(),
-          .right_scale = spec_.gradient_scale,
-          .run_values = run_values(field.field.categories, spec_.dimension)};
-}
-
-EncryptedUpdateSpec EmbedMatMulParams::encrypted_update(const EmbedField& field) const {
-  const int scale = field.field.scale();
-  return {
-      .name = spec_.name,
-      .in = field.field.categories,
-      .out = spec_.dimension,
-      .batch = spec_.batch,
-      .features = FixedPoint({.scale = scale, .largest = std::ldexp(static_cast<double>(field.field.bound()), -scale)}),
-      .most_terms = field.field.most,
-      .product_scale = kShareScale,
-      .largest_derivative = largest_embedding_derivative(),
-      .share_bits = derivative_share_bits(),
-      .share_scale = spec_.gradient_scale,
-      .sgd = spec_.sgd,
-      .passes = passes(),
-      .products = products(),
-      .run = spec_.run,
-      .product_step = steps::kLookupProduct,
-      .derivative_step = steps::kDerivativeShare};
-}
-
-Limbs EmbedMatMulParams::choose_limbs(const he::Scheme& scheme) const {
-  constexpr std::size_t kFewest = 2;
-  constexpr std::size_t kMost = 6;
-  std::optional<Limbs> best;
-  std::uint64_t least = 0;
-  std::string refused;
-  for (std::size_t count = kFewest; count <= kMost; ++count) {
-    try {
-      const Limbs limbs = Limbs::of(piece_bits(), count);
-      const auto plan = scheme.plan(embedding(limbs, spec_.batch));
-      const std::uint64_t bytes = plan->operand_bytes() + plan->reply_bytes();
-      if (!best || bytes < least) {
-        best = limbs;
-        least = bytes;
-      }
-    } catch (const InvalidArgument& error) {
-      refused = error.what();  // perhaps only because limbs of that length leave no room
-    }
-  }
-  require<InvalidArgument>(best.has_value(), where(), ": ", refused);
-  return *best;
 }
 
 }  // namespace blindfl::protocol

@@ -1,12 +1,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 #include <vector>
 
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/encrypted_update_params.h"
 #include "blindfl/protocol/layers/layer_options.h"
+#include "blindfl/protocol/layers/lifted_gradient.h"
 #include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/share/limbs.h"
 #include "blindfl/tensor/category_field.h"
@@ -35,9 +37,10 @@ struct EmbedMatMulSpec : EmbedLayerOptions {
 /// Embeddings E are A's fields side by side, then B's: `inputs()` columns.
 class EmbedMatMulParams {
  public:
-  /// Shares of E come out of the lookup at this scale. They fill the ring, and rounding them to `embedding_scale` makes
-  /// them `piece_bits()` long: pieces that a product can have on its left side. The higher the scale, the shorter the
-  /// pieces, and the likelier a wrong one: with 60, values of E up to 2^7 go wrong with probability 2^-60.
+  // E = L_A + L_B, where both are integers that a product can have on its left side: pieces (share/integer_pieces.h),
+  // which the party with a field draws. `divergence_of_pieces` says how well they hide E.
+
+  /// Shares of lookups in tables that are updated under encryption come at this scale.
   static constexpr int kShareScale = 60;
 
   /// Throws InvalidArgument, with the layer in the message, if a shape is empty, a bound is out of range, or a value
@@ -53,17 +56,46 @@ class EmbedMatMulParams {
   [[nodiscard]] std::size_t first_column(Party party, std::size_t field) const;
   [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
   [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
+  [[nodiscard]] bool shared() const { return spec_.top == Top::kShared; }
 
-  /// Of a field's table, so that looking up in it gives shares at `kShareScale`.
-  [[nodiscard]] static int table_scale(const EmbedField& field) { return kShareScale - field.field.scale(); }
-  /// No share of E exceeds 2^piece_bits in magnitude.
-  [[nodiscard]] int piece_bits() const { return 127 - (kShareScale - spec_.embedding_scale); }
+  /// Of embeddings: the spec's, or less, so that pieces hide them in a run of that length. Each bit less allows a run
+  /// four times as long.
+  [[nodiscard]] int embedding_scale() const { return embedding_scale_; }
+  /// Of a field's table.
+  [[nodiscard]] int table_scale(const EmbedField& field) const;
+  /// Kullback-Leibler divergence, in nats, between one piece that hides E and one that hides 0; and of all pieces of
+  /// the run, of all layers.
+  [[nodiscard]] double divergence_of_piece() const;
+  [[nodiscard]] double divergence_of_pieces() const;
   /// Scale of Z before it is rounded.
-  [[nodiscard]] int product_scale() const { return spec_.embedding_scale + spec_.weight_scale; }
+  [[nodiscard]] int product_scale() const { return embedding_scale_ + spec_.weight_scale; }
+  /// Bits of the largest Z at that scale: what weights and embeddings can make, or what is assumed of it.
   [[nodiscard]] int output_bits() const { return output_bits_; }
-  /// Of the weights' gradient, and of a table's, at `gradient_scale`.
-  [[nodiscard]] int weight_gradient_bits() const { return weight_gradient_bits_; }
-  [[nodiscard]] int table_gradient_bits(const EmbedField& field) const;
+  /// The ring of shares of Z.
+  [[nodiscard]] int output_ring() const { return output_ring_; }
+
+  /// Scales at which backward products have dZ, shares of the weights, and, for a field's table, shares of dE. Not
+  /// finer than gradients need, so that they can be lifted from their rings.
+  [[nodiscard]] int derivative_scale() const { return derivative_scale_; }
+  [[nodiscard]] int backward_weight_scale() const { return backward_weight_scale_; }
+  [[nodiscard]] int derivative_share_scale(const EmbedField& field) const;
+  /// No dZ exceeds this at `derivative_scale()`.
+  [[nodiscard]] UInt128 derivative_bound() const { return derivative_bound(derivative_scale_); }
+  /// Under a shared top, the ring that shares of dZ at that scale are needed in; and the one that they are lifted from,
+  /// to be numbers on the left side of a product: with room for every dZ of the run, each as large as it may be.
+  [[nodiscard]] int derivative_ring() const;
+  [[nodiscard]] int lifted_derivative_ring() const { return lifted_derivative_ring_; }
+  /// The chance that lifting one of them fails; 0 under an open top, where none is lifted.
+  [[nodiscard]] double failure_of_derivative_lift() const;
+  /// Gradients and dE as they come out of their products, to be lifted. They are expected to be at most 16 times as
+  /// large as a derivative by Z, and dE on average a 64th.
+  [[nodiscard]] const LiftedGradient& weight_lift() const { return weight_lift_; }
+  [[nodiscard]] const LiftedGradient& derivative_lift() const { return derivative_lift_; }
+  [[nodiscard]] LiftedGradient table_lift(const EmbedField& field) const;
+  /// The chance that shares of the weights, or of a field's table, fail in what an optimizer does with them over the
+  /// run.
+  [[nodiscard]] double failure_of_weights() const;
+  [[nodiscard]] double failure_of_table(const EmbedField& field) const;
 
   /// Forward passes that hiding is made for.
   [[nodiscard]] std::uint64_t passes() const { return counted_passes(spec_.run, spec_.sgd); }
@@ -77,38 +109,70 @@ class EmbedMatMulParams {
   [[nodiscard]] he::ProductSpec lookup(const EmbedField& field, std::size_t rows) const;
   /// `L R` for one party's piece L of E, cut into limbs, and the other's piece R of W.
   [[nodiscard]] he::ProductSpec embedding(const Limbs& limbs, std::size_t rows) const;
-  /// `dZ^T L`, and `dZ R^T`.
+  /// Under an open top: `dZ^T L`, and `dZ R^T`, of A's pieces.
   [[nodiscard]] he::ProductSpec weight_gradient(std::size_t rows) const;
   [[nodiscard]] he::ProductSpec embedding_derivative(std::size_t rows) const;
+  /// Under a shared top: `L^T` of one party's piece L of E times the other's share of dZ; and one party's share of dZ,
+  /// lifted, times `R^T` of the other's piece R of W. What is on the left is cut into limbs.
+  [[nodiscard]] he::ProductSpec shared_weight_gradient(const Limbs& limbs, std::size_t rows) const;
+  [[nodiscard]] he::ProductSpec shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const;
   /// `X^T dE` for a field's categories and one share of its embeddings' derivative.
   [[nodiscard]] he::ProductSpec table_gradient(const EmbedField& field, std::size_t rows) const;
 
   /// For a field's table that is updated under encryption.
   [[nodiscard]] EncryptedUpdateSpec encrypted_update(const EmbedField& field) const;
 
-  /// The cut of shares of E that makes the least traffic under a scheme.
+  // The cut of what is on the left that makes the least traffic under a scheme: into one, if it takes that.
+  // Throw InvalidArgument, with the reason, if it takes none.
+
+  /// Of integer shares of E, for products with W.
   [[nodiscard]] Limbs choose_limbs(const he::Scheme& scheme) const;
+  /// Under a shared top, of the same for products with dZ, and of lifted shares of dZ.
+  [[nodiscard]] Limbs choose_gradient_limbs(const he::Scheme& scheme) const;
+  [[nodiscard]] Limbs choose_derivative_limbs(const he::Scheme& scheme) const;
 
  private:
-  /// Pieces of E and of W from both sides, dZ with either, and for each field looking up and its gradient.
-  [[nodiscard]] std::size_t products() const { return 4 + 2 * (spec_.fields_a.size() + spec_.fields_b.size()); }
+  /// Pieces of E and of W from both sides, dZ with either, under a shared top from both sides, too, and shares of dZ
+  /// that are lifted; and for each field looking up and its gradient.
+  [[nodiscard]] std::size_t products() const {
+    return (shared() ? 7 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
+  }
+  [[nodiscard]] Limbs least_traffic(const he::Scheme& scheme, int value_bits,
+                                    const std::function<he::ProductSpec(const Limbs&)>& product) const;
   /// Of a product that opens so many values in a pass: see ProductSpec.
   [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
   [[nodiscard]] std::string where() const;
   void check_rows(std::size_t rows) const;
   void check_ranges() const;
+  void check_top() const;
   void check_bits();
-  /// Bits of the shares of dE at `gradient_scale`, a short batch's factor included.
-  [[nodiscard]] int derivative_share_bits() const;
-  /// Of the derivative of the summed loss by an embedding.
+  void choose_output_ring();
+  /// Bits of the shares of dE for tables under encryption, a short batch's factor included.
+  [[nodiscard]] int derivative_share_bits(const EmbedField& field) const;
+  /// Of the derivative of the summed loss by an embedding: what there can be; and what lifts are made for, of the sum
+  /// of so many. A larger one is as right, and its lift is as much likelier to fail as it is larger.
   [[nodiscard]] double largest_embedding_derivative() const;
+  [[nodiscard]] double expected_derivative(double summed) const;
+  /// Of derivatives by embeddings and of gradients of a table's values, by magnitude, over a run.
+  [[nodiscard]] double mean_derivative() const;
+  [[nodiscard]] double mean_gradient(const EmbedField& field) const;
+  void choose_gradients();
+  [[nodiscard]] UInt128 derivative_bound(int scale) const;
+  [[nodiscard]] double failure_over_run(double values, const LiftedGradient& lift, double decayed) const;
 
   EmbedMatMulSpec spec_;
   FixedPoint derivative_;
   double initial_deviation_ = 0;
+  int embedding_scale_ = 0;
   UInt128 weight_bound_ = 0;
+  UInt128 embedding_bound_ = 0;
   int output_bits_ = 0;
-  int weight_gradient_bits_ = 0;
+  int output_ring_ = 0;
+  int derivative_scale_ = 0;
+  int backward_weight_scale_ = 0;
+  int lifted_derivative_ring_ = 0;
+  LiftedGradient weight_lift_{};
+  LiftedGradient derivative_lift_{};
 };
 
 }  // namespace blindfl::protocol

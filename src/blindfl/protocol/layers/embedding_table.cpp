@@ -1,9 +1,14 @@
 #include "blindfl/protocol/layers/embedding_table.h"
 
+#include <algorithm>
 #include <numbers>
 #include <utility>
 
+#include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/hashed_fields.h"
+#include "blindfl/share/integer_pieces.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -14,10 +19,9 @@ EmbeddingTable::EmbeddingTable(Session& session, std::shared_ptr<const EmbedMatM
       params_(std::move(params)),
       field_(params_->fields(features_of)[index]),
       first_column_(params_->first_column(features_of, index)),
+      layer_(session.new_layer()),
       weight_(draw_weight(features_of, index, random)),
-      product_(make_product()) {
-  if (field_.scheme == session_.scheme().name()) product_->take_keys();
-}
+      product_(make_product()) {}
 
 std::shared_ptr<Weight> EmbeddingTable::draw_weight(Party features_of, std::size_t index, SeededRandom& random) const {
   const EmbedMatMulSpec& spec = params_->spec();
@@ -27,12 +31,16 @@ std::shared_ptr<Weight> EmbeddingTable::draw_weight(Party features_of, std::size
   // With updates under encryption S is drawn alone, and T, which starts at 0, is in no party's hands.
   if (!encrypted() || features_of == session_.party()) {
     const double deviation = spec.table_deviation / (encrypted() ? 1.0 : std::numbers::sqrt2);
-    weight->piece = draw_piece(field_.field.categories, spec.dimension, deviation,
-                               EmbedMatMulParams::table_scale(field_), spec.largest_embedding, random);
+    weight->piece = draw_piece(field_.field.categories, spec.dimension, deviation, params_->table_scale(field_),
+                               spec.largest_embedding, random);
   }
   weight->shared_gradient = !encrypted();
   weight->gradient_scale = spec.gradient_scale;
-  weight->gradient_bits = params_->table_gradient_bits(field_);
+  if (!encrypted()) {
+    const LiftedGradient lift = params_->table_lift(field_);
+    weight->gradient_scale = lift.kept_scale(spec.gradient_scale);
+    weight->gradient_bits = lift.kept_bits(spec.gradient_scale);
+  }
   weight->largest = spec.largest_embedding;
   weight->batch = spec.batch;
   return weight;
@@ -44,7 +52,7 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_product() const {
       .of = "the field's table",
       .scheme = session_.scheme(field_.scheme),
       .batch = params_->spec().batch,
-      .layer = session_.new_layer(),
+      .layer = layer_,
       .operand = steps::kTableOperand,
       .product = steps::kLookupProduct,
       .derivative = steps::kDerivativeShare,
@@ -55,21 +63,57 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_product() const {
   return WeightProduct::make(session_, weight_, spec);
 }
 
+// Modulo a power of 2, rounding never fails.
+ShareMatrix EmbeddingTable::rounded(const ShareMatrix& lookup) const {
+  const int scale = params_->embedding_scale();
+  return rescale(narrowed(lookup, kPieceRing + lookup.scale() - scale), scale);
+}
+
+net::Message EmbeddingTable::correction_message(std::size_t rows) const {
+  const std::size_t cols = params_->spec().dimension;
+  return {steps::kPieceCorrection, layer_, std::uint64_t{rows} * cols * sizeof(std::uint64_t), rows, cols};
+}
+
+std::uint64_t EmbeddingTable::lookup_bytes(std::size_t rows) const {
+  return product_->product_bytes(rows) + correction_message(rows).size;
+}
+
 ShareMatrix EmbeddingTable::send_lookup(const IntMatrix& x) {
   ShareMatrix share = product_->send(x);
-  return std::move(share += multiply(x, weight_->piece, session_.pool()));
+  share += multiply(x, narrowed(weight_->piece, share.ring_bits()), session_.pool());
+  const ShareMatrix looked_up = rounded(share);
+  ShareMatrix pieces = draw_own_pieces(x, looked_up);
+  const SecretVector<std::uint64_t> words = piece_corrections(looked_up, pieces);
+  session_.channel().send(correction_message(x.rows()), std::as_bytes(std::span(words)));
+  return pieces;
 }
 
-std::optional<ShareMatrix> EmbeddingTable::send_gradient(const IntMatrix& x, const ShareMatrix& derivative) {
-  const auto share = product_->send_gradient(x, &derivative);
-  if (!share) return std::nullopt;
-  return rescale(*share, params_->spec().gradient_scale);
+ShareMatrix EmbeddingTable::receive_lookup(std::size_t rows) {
+  const ShareMatrix share = rounded(product_->receive(rows));
+  SecretVector<std::uint64_t> words(share.values().size());
+  session_.channel().receive(correction_message(rows),
+                             [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(words))); });
+  try {
+    return corrected_pieces(share, words, "layer '" + params_->spec().name + "', embeddings");
+  } catch (const ProtocolError&) {
+    session_.channel().close();
+    throw;
+  }
 }
 
-std::optional<ShareMatrix> EmbeddingTable::receive_gradient(std::size_t rows) {
-  const auto share = product_->receive_gradient(rows);
-  if (!share) return std::nullopt;
-  return rescale(*share, params_->spec().gradient_scale);
+// While masks repeat, so do these: other pieces of the same embeddings would tell of them what they have in common.
+ShareMatrix EmbeddingTable::draw_own_pieces(const IntMatrix& x, const ShareMatrix& share) const {
+  const MaskedProduct product{session_.party(), steps::kPieceCorrection, layer_, write_to_bytes([&](ByteSink& out) {
+                                for (const std::size_t number : {x.rows(), x.cols(), share.cols()}) {
+                                  out.write_u64(number);
+                                }
+                                out.write_u64(static_cast<std::uint64_t>(share.scale()));
+                                // Where pieces repeat, what they are taken from does: under another share they would
+                                // show the difference of two embeddings.
+                                if (session_.repeats_masks()) out.write(digest_of_matrix(share));
+                              })};
+  Random random = session_.masks(product, x);
+  return draw_pieces(share.rows(), share.cols(), share.scale(), random);
 }
 
 void EmbeddingTable::save(ByteSink& out) const {

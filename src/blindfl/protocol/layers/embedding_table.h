@@ -32,12 +32,17 @@ class EmbeddingTable {
   /// The products with its field's categories.
   [[nodiscard]] WeightProduct& product() const { return *product_; }
 
-  // This party's shares of E = X Q, and of dQ = X^T dE at the gradients' scale: at the party that has the field, and at
-  // the other. No gradient with updates under encryption.
+  // This party's shares of E = X Q, as signed numbers at the embeddings' scale in the ring of 2^128: at the party that
+  // has the field, which draws them, and at the other, which gets what is left of E. Cost: the product, and a
+  // correction of 8 bytes per value, together `lookup_bytes` from the party that has the field. Reveals: to the other E
+  // less a drawn piece: EmbedMatMulParams::divergence_of_piece. The other throws ProtocolError if a piece is too long
+  // to be one.
+  [[nodiscard]] std::uint64_t lookup_bytes(std::size_t rows) const;
   [[nodiscard]] ShareMatrix send_lookup(const IntMatrix& x);
-  [[nodiscard]] ShareMatrix receive_lookup(std::size_t rows) { return product_->receive(rows); }
-  [[nodiscard]] std::optional<ShareMatrix> send_gradient(const IntMatrix& x, const ShareMatrix& derivative);
-  [[nodiscard]] std::optional<ShareMatrix> receive_gradient(std::size_t rows);
+  [[nodiscard]] ShareMatrix receive_lookup(std::size_t rows);
+
+  /// This party's share of dE's columns of this field, as its product takes it: at the scale that it takes.
+  [[nodiscard]] int derivative_scale() const { return params_->derivative_share_scale(field_); }
 
   /// Counts changes, at both parties alike.
   [[nodiscard]] std::uint64_t changes() const { return encrypted() ? product_->steps() : weight_->version; }
@@ -53,11 +58,16 @@ class EmbeddingTable {
   [[nodiscard]] bool encrypted() const { return field_.update == Update::kEncrypted; }
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, std::size_t index, SeededRandom& random) const;
   [[nodiscard]] std::unique_ptr<WeightProduct> make_product() const;
+  [[nodiscard]] net::Message correction_message(std::size_t rows) const;
+  /// A share of a lookup, at the embeddings' scale modulo 2^kPieceRing.
+  [[nodiscard]] ShareMatrix rounded(const ShareMatrix& lookup) const;
+  [[nodiscard]] ShareMatrix draw_own_pieces(const IntMatrix& x, const ShareMatrix& share) const;
 
   Session& session_;
   std::shared_ptr<const EmbedMatMulParams> params_;
   EmbedField field_;
   std::size_t first_column_;
+  std::uint32_t layer_;
   std::shared_ptr<Weight> weight_;
   std::unique_ptr<WeightProduct> product_;
 };

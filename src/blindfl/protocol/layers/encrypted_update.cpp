@@ -113,10 +113,10 @@ ShareMatrix EncryptedUpdateHolder::send_product(Session& session, std::uint32_t 
   const Matrix products =
       peer_.multiply(reply, x, params_->most_terms(), {sum_.get(), current_.get(), previous_.get()}, session.pool());
   Random masks = session.masks(masked_product(session, layer, x.rows()), x);
+  Random random = session.random();
   ShareMatrix share;
   session.channel().send(product_message(*params_, layer, x.rows()), [&](ByteSink& out) {
-    share =
-        peer_.write_masked(reply, *products, params_->product(steps_), session.random(), masks, session.pool(), out);
+    share = peer_.write_masked(reply, *products, params_->product(steps_), random, masks, session.pool(), out);
   });
   return share;
 }
@@ -210,12 +210,12 @@ template <class Values>
 void EncryptedUpdateOwner::send(Session& session, std::uint32_t layer, const Values& values, double mean) {
   check_passes(*params_, passes_ + 1, pending_ + 1);
   const MomentumSums& sums = params_->sums();
+  Random random = session.random();
   session.channel().send(derivative_message(*params_, layer, values.rows()), [&](ByteSink& out) {
     for (const bool history : {false, true}) {
       if (history && !sums.has_momentum()) continue;
       const double factor = mean * step_factor(sums, steps_, history);
-      key_.write_encrypted(params_->derivative(values.rows(), history), values, factor, session.random(),
-                           session.pool(), out);
+      key_.write_encrypted(params_->derivative(values.rows(), history), values, factor, random, session.pool(), out);
     }
   });
   ++passes_;

@@ -12,8 +12,8 @@
 // Updates under encryption (`update: encrypted`): A's weights are W_A = U_A + V_A, where U_A is what A drew and never
 // changes, and V_A exists only as [[V_A]]_B, which A itself updates. docs/protocols.md, "Updates under encryption".
 //
-// So are embedding tables, where the derivative itself is shared: what the owner sends is its share, and the holder
-// adds its own. There B may be the holder as well as A.
+// So are embedding tables, and all weights under a shared top, where the derivative itself is shared: what the owner
+// sends is its share, and the holder adds its own. There B may be the holder as well as A.
 //
 //   A: EncryptedUpdateHolder                        B: EncryptedUpdateOwner
 //     send_product    --- [[X V + R]]_B --->          receive_product          forward: A keeps -R

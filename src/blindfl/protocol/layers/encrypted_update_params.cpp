@@ -30,20 +30,25 @@ SgdPlan checked_plan(const EncryptedUpdateSpec& spec) {
 
 }  // namespace
 
-EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer) {
+EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer, Party features_of) {
   const MatMulSpec& spec = layer.spec();
-  return {.name = spec.name,
-          .in = spec.in_a,
-          .out = spec.out,
-          .batch = spec.batch,
-          .features = layer.features(Party::kA),
-          .most_terms = layer.most_nonzeros(Party::kA),
-          .product_scale = layer.product_scale(),
-          .largest_derivative = spec.derivative.largest,
-          .sgd = spec.sgd,
-          .passes = layer.passes(),
-          .products = MatMulParams::kProducts,
-          .run = spec.run};
+  EncryptedUpdateSpec update{.name = spec.name,
+                             .in = layer.in(features_of),
+                             .out = spec.out,
+                             .batch = spec.batch,
+                             .features = layer.features(features_of),
+                             .most_terms = layer.most_nonzeros(features_of),
+                             .product_scale = layer.product_scale(),
+                             .largest_derivative = spec.derivative.largest,
+                             .sgd = spec.sgd,
+                             .passes = layer.passes(),
+                             .products = layer.products(),
+                             .run = spec.run};
+  if (!layer.shared()) return update;
+  update.share_bits = layer.derivative_share_bits(features_of);
+  update.share_scale = layer.derivative_scale(features_of);
+  update.derivative_step = steps::kSharedDerivative;
+  return update;
 }
 
 EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec,
@@ -80,8 +85,9 @@ EncryptedUpdateParams::EncryptedUpdateParams(const EncryptedUpdateSpec& spec,
   hiding_ += width_ - updates_->masked_width(result_bits_, hiding_);
 }
 
-double EncryptedUpdateParams::exposure_of_reply() const {
-  return std::ldexp(static_cast<double>(spec_.batch) * static_cast<double>(spec_.out * parts()), -hiding_);
+he::Exposure EncryptedUpdateParams::exposure_of_reply() const {
+  return {.distance =
+              std::ldexp(static_cast<double>(spec_.batch) * static_cast<double>(spec_.out * parts()), -hiding_)};
 }
 
 // By what a share grows at most on its way to the scales and factors that it is added up at.

@@ -34,8 +34,8 @@ struct EncryptedUpdateSpec {
   net::Step derivative_step = steps::kDerivativeOperand;
 };
 
-/// For A's weights of a MatMul layer.
-[[nodiscard]] EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer);
+/// For the weights of a party's features in a MatMul layer: A's, or under a shared top B's too.
+[[nodiscard]] EncryptedUpdateSpec encrypted_update_of(const MatMulParams& layer, Party features_of = Party::kA);
 
 /// Updates under encryption that cannot overflow: every scale, bound and slot, the same at both parties.
 class EncryptedUpdateParams {
@@ -43,8 +43,9 @@ class EncryptedUpdateParams {
   /// Throws InvalidArgument, with the layer in the message, if the number of steps is not declared, if the plan has
   /// weight decay, or if a sum over all steps does not fit in a plaintext with its mask.
   EncryptedUpdateParams(const EncryptedUpdateSpec& spec, std::shared_ptr<const he::Updates> updates);
-  EncryptedUpdateParams(const MatMulParams& layer, std::shared_ptr<const he::Updates> updates)
-      : EncryptedUpdateParams(encrypted_update_of(layer), std::move(updates)) {}
+  EncryptedUpdateParams(const MatMulParams& layer, std::shared_ptr<const he::Updates> updates,
+                        Party features_of = Party::kA)
+      : EncryptedUpdateParams(encrypted_update_of(layer, features_of), std::move(updates)) {}
 
   [[nodiscard]] const EncryptedUpdateSpec& spec() const { return spec_; }
 
@@ -73,9 +74,9 @@ class EncryptedUpdateParams {
   /// Of everything that saved state depends on.
   [[nodiscard]] Bytes digest(const std::string& key_id) const;
 
-  /// By how much masks exceed what they hide, and the chance that any value of one reply tells anything: as of a plan.
+  /// By how much masks exceed what they hide, and what all values of one reply give away: as of a plan.
   [[nodiscard]] int hiding_bits() const { return hiding_; }
-  [[nodiscard]] double exposure_of_reply() const;
+  [[nodiscard]] he::Exposure exposure_of_reply() const;
   /// Backward passes that the sums have room for.
   [[nodiscard]] std::size_t most_passes() const { return plan_.options().steps * plan_.options().passes_per_step; }
 

@@ -11,7 +11,7 @@ namespace blindfl::protocol {
 namespace {
 
 constexpr std::uint32_t kLayerMark = 0x53534642;  // "BFSS"
-constexpr std::uint32_t kLayerVersion = 1;
+constexpr std::uint32_t kLayerVersion = 2;
 constexpr std::size_t kOriginBytes = 16;
 
 /// Settings in words, but for the line of one of them.
@@ -94,13 +94,29 @@ void StateOrigin::loaded(Session& session, const std::string& what, const Bytes&
 
 void write_weight(ByteSink& out, const Weight& weight) {
   out.write_u64(weight.version);
-  out.write_u128(weight.piece.values());
+  write_share(out, weight.piece);
 }
 
 SavedWeight read_weight(ByteSource& in, const Weight& like) {
-  SavedWeight saved{read_version(in), ShareMatrix(like.piece.rows(), like.piece.cols(), like.piece.scale())};
-  in.read_u128(saved.piece.values());
-  return saved;
+  const std::uint64_t version = read_version(in);
+  return {version, read_share(in, like.piece)};
+}
+
+void write_share(ByteSink& out, const ShareMatrix& share) {
+  out.write_u32(static_cast<std::uint32_t>(share.ring_bits()));
+  out.write_u128(share.values());
+}
+
+ShareMatrix read_share(ByteSource& in, const ShareMatrix& like) {
+  const std::uint32_t ring_bits = in.read_u32();
+  require<DataError>(ring_bits == static_cast<std::uint32_t>(like.ring_bits()), "the saved state has shares modulo 2^",
+                     ring_bits, ", and they are modulo 2^", like.ring_bits(), " here");
+  ShareMatrix share(like.rows(), like.cols(), like.scale(), like.ring_bits());
+  in.read_u128(share.values());
+  ShareMatrix reduced = share;
+  reduced.reduce();
+  require<DataError>(reduced == share, "the saved state is damaged: a share is not of its ring");
+  return share;
 }
 
 std::uint64_t read_version(ByteSource& in) {

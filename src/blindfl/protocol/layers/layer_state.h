@@ -52,8 +52,13 @@ struct SavedWeight {
   std::uint64_t version = 0;
   ShareMatrix piece;
 };
-/// What `write_weight` wrote of a weight of this shape. Throws DataError if the version cannot be.
+/// What `write_weight` wrote of a weight of this shape and ring. Throws DataError if version or share cannot be.
 [[nodiscard]] SavedWeight read_weight(ByteSource& in, const Weight& like);
+
+/// A share with its ring, and what was written of one of the same shape, scale and ring. Throws DataError if it is of
+/// another ring, or if a value is.
+void write_share(ByteSink& out, const ShareMatrix& share);
+[[nodiscard]] ShareMatrix read_share(ByteSource& in, const ShareMatrix& like);
 
 /// Throws DataError if it is not a number that counts changes from 1.
 [[nodiscard]] std::uint64_t read_version(ByteSource& in);

@@ -1,6 +1,10 @@
 #include "blindfl/protocol/layers/matmul.h"
 
+#include <algorithm>
 #include <numbers>
+#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
@@ -17,15 +21,19 @@ MatMulSpec with_scheme_names(const Session& session, MatMulSpec spec) {
   return spec;
 }
 
+void add_part(ShareMatrix& output, const ShareMatrix& part) {
+  output += narrowed(rescale(part, output.scale()), output.ring_bits());
+}
+
 }  // namespace
 
-ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece, const std::optional<ShareMatrix>& multiplied,
-                         const std::optional<ShareMatrix>& opened, int scale, ThreadPool& pool) {
-  ShareMatrix sum(x.rows(), own_piece.cols(), scale);
-  if (x.cols() > 0) sum += rescale(multiply(x, own_piece, pool), scale);
-  if (multiplied) sum += rescale(*multiplied, scale);
-  if (opened) sum += rescale(*opened, scale);
-  return sum;
+ShareMatrix MatMul::own_part(const IntMatrix& x) {
+  const ShareMatrix& piece = weight(session_.party()).piece;
+  ShareMatrix output(x.rows(), params_.spec().out, params_.product_scale(), params_.output_ring());
+  if (x.cols() == 0) return output;
+  const int needed = output.ring_bits() - (output.scale() - x.scale() - piece.scale());
+  add_part(output, multiply(x, narrowed(piece, needed), session_.pool()));
+  return output;
 }
 
 MatMul::MatMul(Session& session, const MatMulSpec& spec)
@@ -36,13 +44,11 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   product_a_ = make_product(Party::kA);
   product_b_ = make_product(Party::kB);
   session.agree("layer '" + spec.name + "'", params_.agreement());
-  // The default scheme's keys are there already; those of others come with the first pass. But an optimizer wants to
-  // know how the weights learn.
+  // Keys come with the first pass. But an optimizer wants to know how the weights learn.
   for (const Party party : {Party::kA, Party::kB}) {
-    const bool is_default = &session_.scheme(params_.scheme(party)) == &session_.scheme();
-    if (product(party) && (is_default || (party == Party::kA && params_.encrypted()))) product(party)->take_keys();
+    if (params_.encrypted(party)) product(party)->take_keys(Pass::kForward, spec.batch);
   }
-  if (!owner() || params_.in(Party::kB) == 0) return;
+  if (!owner() || params_.in(Party::kB) == 0 || params_.shared()) return;
   rows_ = std::make_shared<RowUpdate>(*weight_b_, owner()->plan());
   weight_b_->update = rows_;
 }
@@ -50,52 +56,77 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
 std::unique_ptr<WeightProduct> MatMul::make_product(Party features_of) {
   if (params_.in(features_of) == 0) return nullptr;
   const bool of_a = features_of == Party::kA;
-  WeightProductSpec spec{
-      .layer_name = params_.spec().name,
-      .of = of_a ? "A's features" : "B's features",
-      .scheme = session_.scheme(params_.scheme(features_of)),
-      .batch = params_.spec().batch,
-      .layer = layer_,
-      .forward = [params = params_, features_of](std::size_t rows) { return params.forward(features_of, rows); },
-      .backward = nullptr};
+  WeightProductSpec spec{.layer_name = params_.spec().name,
+                         .of = of_a ? "A's features" : "B's features",
+                         .scheme = session_.scheme(params_.scheme(features_of)),
+                         .batch = params_.spec().batch,
+                         .layer = layer_,
+                         .forward =
+                             [params = params_, features_of](std::size_t rows) {
+                               return features_of == Party::kA ? params.forward(features_of, rows)
+                                                               : product_of_rows(params, rows);
+                             },
+                         .backward = nullptr};
   // Under an open top B has all of dZ, so that what its features learn from it takes no product.
-  if (of_a) spec.backward = [params = params_](std::size_t rows) { return params.backward(Party::kA, rows); };
-  if (of_a && params_.encrypted()) spec.update = encrypted_update_of(params_);
+  if (params_.shares_gradient(features_of)) {
+    spec.backward = [params = params_, features_of](std::size_t rows) { return params.backward(features_of, rows); };
+  }
+  if (params_.encrypted(features_of)) spec.update = encrypted_update_of(params_, features_of);
+  if (params_.shared()) {
+    spec.derivative = steps::kSharedDerivative;
+    spec.gradient = steps::kSharedGradient;
+  } else if (of_a && params_.scaled()) {
+    spec.scaled_update.emplace(params_.spec().sgd);
+  } else if (params_.shares_gradient(features_of)) {
+    spec.most_derivatives = params_.most_derivatives();
+  }
   return WeightProduct::make(session_, of_a ? weight_a_ : weight_b_, spec);
+}
+
+std::uint64_t MatMul::encrypted_steps() const {
+  return (product_a_ ? product_a_->steps() : 0) + (product_b_ ? product_b_->steps() : 0);
 }
 
 // A scheme's keys are exchanged at its first use. Not earlier: parties whose layers differ in it must learn that, and
 // not wait for a key that never comes.
-void MatMul::begin_pass() {
+void MatMul::begin_pass(Pass pass, std::size_t rows) {
   session_.settle();
   for (const Party party : {Party::kA, Party::kB}) {
-    if (product(party)) product(party)->take_keys();
+    if (product(party)) product(party)->take_keys(pass, rows);
   }
 }
 
 std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& random) const {
   const MatMulSpec& spec = params_.spec();
-  // With updates under encryption, A draws U_A alone, and V_A, which starts at 0, is in no party's hands.
-  const bool alone = features_of == Party::kA && params_.encrypted();
+  // With updates under encryption, a party draws U alone, and V, which starts at 0, is in no party's hands.
+  const bool alone = params_.encrypted(features_of);
   auto weight = std::make_shared<Weight>();
   weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
   weight->features_of = features_of;
-  if (!alone || session_.party() == Party::kA) {
+  if (!alone || session_.party() == features_of) {
     // Two shares from N(0, sigma^2 / 2) make weights from N(0, sigma^2).
     const double deviation = params_.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
     weight->piece =
         draw_piece(params_.in(features_of), spec.out, deviation, spec.weight_scale, spec.largest_weight, random);
+    if (features_of == Party::kA && params_.scaled()) {
+      weight->piece = narrowed(weight->piece, params_.weight_ring(features_of));
+    }
   }
   // Under an open top B knows dW_B, so its gradient is not shared and V_B stays as it was drawn.
-  weight->shared_gradient = features_of == Party::kA && !alone;
-  weight->gradient_scale = spec.gradient_scale;
-  weight->gradient_bits = params_.gradient_bits();
+  weight->shared_gradient = params_.shares_gradient(features_of);
+  weight->gradient_scale = params_.gradient_scale(features_of);
+  weight->gradient_bits = params_.gradient_bits(features_of);
   weight->largest = spec.largest_weight;
   weight->batch = spec.batch;
   return weight;
 }
 
 void MatMul::check_features(const IntMatrix& x) const {
+  params_.check_rows(x.rows());
+  check_encoding(x);
+}
+
+void MatMul::check_encoding(const IntMatrix& x) const {
   const Party me = session_.party();
   require<InvalidArgument>(x.cols() == params_.in(me), "layer '", params_.spec().name, "' takes ", params_.in(me),
                            " features of this party, the batch has ", x.cols());
@@ -113,27 +144,38 @@ void MatMul::check_features(const IntMatrix& x) const {
   }
 }
 
-OutputShare MatMul::forward(const IntMatrix& x) {
+OutputShare MatMul::forward(const IntMatrix& x, std::span<const std::uint32_t> numbers) {
   const Stopwatch::Lap lap(session_.protocol_time());
   const std::size_t rows = x.rows();
   check_features(x);
-  const std::uint64_t steps = product_a_ ? product_a_->steps() : 0;
-  session_.check_scoring(layer_, params_.spec().name, weight_a_->version + weight_b_->version + steps);
-  begin_pass();
+  const bool at_b = session_.party() == Party::kB;
+  // Both parties count versions alike, and so agree on it.
+  const bool picks = kept_ && !numbers.empty() && kept_->version() == weight_b_->version;
+  if (picks && at_b) kept_->check_features(x, numbers);
+  std::optional<ShareMatrix> picked;
+  if (picks) picked = kept_->pick(numbers, rows);
+  session_.check_scoring(layer_, params_.spec().name, weight_a_->version + weight_b_->version + encrypted_steps());
+  begin_pass(Pass::kForward, rows);
   if (rows_) rows_->refresh(x);
 
-  WeightProduct* mine = product(session_.party());
-  WeightProduct* peers = product(peer_of(session_.party()));
+  WeightProduct* mine = picks && at_b ? nullptr : product(session_.party());
+  WeightProduct* peers = picks && !at_b ? nullptr : product(peer_of(session_.party()));
+  std::optional<ShareMatrix> multiplied;
+  std::optional<ShareMatrix> opened;
   const auto send_operand = [&] {
     if (peers) peers->send_operand(rows);
   };
   const auto receive_operand = [&] {
     if (mine) mine->receive_operand(rows);
   };
+  // What takes no message is computed while the peer is busy: A's part while B encrypts, B's while A multiplies.
+  std::optional<ShareMatrix> output;
+  if (!at_b) output = own_part(x);
+  if (mine && !at_b) mine->prepare(x);
   session_.exchange(peers ? peers->operand_bytes(rows) : 0, send_operand, receive_operand);
+  if (at_b) output = own_part(x);
+  if (picked) add_part(*output, *picked);
 
-  std::optional<ShareMatrix> multiplied;
-  std::optional<ShareMatrix> opened;
   const auto send = [&] {
     if (mine) multiplied = mine->send(x);
   };
@@ -141,20 +183,73 @@ OutputShare MatMul::forward(const IntMatrix& x) {
     if (peers) opened = peers->receive(rows);
   };
   session_.exchange(mine ? mine->product_bytes(rows) : 0, send, receive);
-  return {output_share(x, weight(session_.party()).piece, multiplied, opened, params_.product_scale(), session_.pool()),
-          params_.output_bits()};
+  for (const auto* part : {&multiplied, &opened}) {
+    if (*part) add_part(*output, **part);
+  }
+  return {std::move(*output), params_.output_bits()};
+}
+
+void MatMul::keep_products(std::size_t rows, const FeaturesOfRows& features, const KeepOptions& options) {
+  const Stopwatch::Lap lap(session_.protocol_time());
+  session_.check_training(params_.spec().name);
+  require<InvalidArgument>(!params_.shared(), "layer '", params_.spec().name,
+                           "' learns under a shared top, where A's share of B's weights changes at every step: there "
+                           "are no products to keep");
+  kept_.reset();
+  if (!product_b_) return;
+  const bool at_b = session_.party() == Party::kB;
+  // Before anything is sent, as far as one row can tell.
+  if (at_b && rows > 0) check_encoding(features(std::vector<std::uint32_t>{0}, 1));
+  session_.settle();  // parties that differ in whether they keep products must learn that, and not meet in this
+  const RowChunks chunks = chunks_of(params_, session_.scheme(params_.scheme(Party::kB)), rows);
+  session_.agree("the rows that layer '" + params_.spec().name + "' keeps products of",
+                 Settings().add("rows", rows).add("rows of a product", chunks.chunk));
+  session_.settle();
+  auto kept = std::make_unique<KeptProducts>(rows, params_.spec().out, weight_b_->version, options);
+  RepeatedProduct& product = *product_b_->forward_product();
+  product.take_keys(chunks.chunk);
+  if (at_b) {
+    product.receive_operand(chunks.chunk, weight_b_->version);
+  } else {
+    const int ring = product.plan(chunks.chunk).spec().ring_bits;
+    product.send_operand(chunks.chunk, weight_b_->version, narrowed(weight_b_->piece, ring));
+  }
+  std::vector<std::uint32_t> numbers;
+  for (std::size_t first = 0; first < rows; first += chunks.chunk) {
+    numbers.resize(std::min(chunks.chunk, rows - first));
+    std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(first));
+    if (at_b) {
+      const IntMatrix x = features(numbers, chunks.chunk);
+      check_encoding(x);
+      kept->append_features(x);
+      kept->append(product.send(chunks.chunk, x, steps::kKeptProduct));
+    } else {
+      kept->append(product.receive(chunks.chunk, steps::kKeptProduct));
+    }
+    if (options.observer) options.observer(first + numbers.size(), rows);
+  }
+  // What is laid out as for a batch serves validation too; anything else is not needed any more.
+  if (product.plan(chunks.chunk).operand_layout() != product.plan(params_.spec().batch).operand_layout()) {
+    product.forget(chunks.chunk);
+  }
+  kept_ = std::move(kept);
 }
 
 MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivative) {
   const Stopwatch::Lap lap(session_.protocol_time());
-  const MatMulSpec& spec = params_.spec();
-  session_.check_training(spec.name);
+  session_.check_training(params_.spec().name);
   check_features(x);
-  check_derivative(derivative, session_.party(), x.rows(), spec.name);
-  begin_pass();
+  check_derivative(derivative, session_.party(), x.rows(), params_.spec().name, params_.spec().top);
+  return params_.shared() ? backward_shared(x, derivative) : backward_open(x, derivative);
+}
+
+MatMulGradients MatMul::backward_open(const IntMatrix& x, const Derivative& derivative) {
+  const MatMulSpec& spec = params_.spec();
+  begin_pass(Pass::kBackward, x.rows());
+  // From here on each share is a number by itself, which a failed lift would tell of: see `he::ring_for_lifts`.
   const auto finished = [&](const std::optional<ShareMatrix>& raw) -> std::optional<ShareMatrix> {
     if (!raw) return std::nullopt;
-    return finished_gradient(*raw, derivative, spec.batch, spec.gradient_scale);
+    return rescale(lifted(*raw), params_.gradient_scale(Party::kA));
   };
   MatMulGradients gradients;
   if (session_.party() == Party::kA) {
@@ -168,23 +263,76 @@ MatMulGradients MatMul::backward(const IntMatrix& x, const Derivative& derivativ
   if (rows_) {
     rows_->add_gradient(x, derivative);
   } else if (x.cols() > 0) {
-    gradients.weight_b = finished(multiply_transposed(x, to_ring(*derivative.share), session_.pool()));
+    gradients.weight_b = finished_gradient(multiply_transposed(x, to_ring(*derivative.share), session_.pool()),
+                                           derivative, spec.batch, params_.gradient_scale(Party::kB));
   }
   if (product_a_) gradients.weight_a = finished(product_a_->receive_gradient(x.rows()));
   return gradients;
+}
+
+// A product takes a share as an element of its ring. Updates under encryption add both as integers, as of a full batch.
+ShareMatrix MatMul::share_for(Party features_of, const Derivative& derivative) const {
+  if (params_.in(features_of) == 0) return {};
+  ShareMatrix share = derivative_share(derivative, params_.derivative_scale(features_of),
+                                       params_.derivative_ring(features_of), params_.spec().name);
+  if (!params_.encrypted(features_of)) return share;
+  return finished_gradient(lifted(share), derivative, params_.spec().batch, share.scale());
+}
+
+MatMulGradients MatMul::backward_shared(const IntMatrix& x, const Derivative& derivative) {
+  const Party me = session_.party();
+  const Party other = peer_of(me);
+  require<InvalidArgument>(derivative.shared->cols() == params_.spec().out, "layer '", params_.spec().name, "' has ",
+                           params_.spec().out, " outputs, and the share of their derivative ",
+                           derivative.shared->cols(), " columns");
+  const ShareMatrix own = share_for(me, derivative);
+  const ShareMatrix sent = share_for(other, derivative);
+  begin_pass(Pass::kBackward, x.rows());
+  WeightProduct* mine = product(me);
+  WeightProduct* peers = product(other);
+  const auto send_derivative = [&] {
+    if (peers) peers->send_derivative(sent);
+  };
+  const auto receive_derivative = [&] {
+    if (mine) mine->receive_derivative(x, &own);
+  };
+  session_.exchange(peers ? peers->derivative_bytes(x.rows()) : 0, send_derivative, receive_derivative);
+  std::optional<ShareMatrix> of_mine;
+  std::optional<ShareMatrix> of_peers;
+  const auto send_gradient = [&] {
+    if (mine) of_mine = mine->send_gradient(x, &own);
+  };
+  const auto receive_gradient = [&] {
+    if (peers) of_peers = peers->receive_gradient(x.rows());
+  };
+  session_.exchange(mine ? mine->gradient_bytes(x.rows()) : 0, send_gradient, receive_gradient);
+  // From here on each share is a number by itself. A failed lift would move a weight by a power of 2 that nobody asked
+  // for: no budget holds the run to what the ring was chosen for, as under an open top, because nobody has dZ.
+  const auto finish = [&](std::optional<ShareMatrix>& raw, Party features_of) {
+    if (raw) {
+      raw = finished_gradient(lifted(*raw), derivative, params_.spec().batch, params_.gradient_scale(features_of));
+    }
+  };
+  finish(of_mine, me);
+  finish(of_peers, other);
+  if (me == Party::kB) std::swap(of_mine, of_peers);
+  return {std::move(of_mine), std::move(of_peers)};
 }
 
 Settings MatMul::state_settings() const {
   Settings settings;
   settings.add("state", "MatMul").add("party", name_of(session_.party())).add(params_.settings());
   if (product_a_) product_a_->add_state_settings("key", settings);
+  if (product_b_) product_b_->add_state_settings("key_b", settings);
   return settings;
 }
 
 // What both parties can count alike.
 StateOrigin::Clock MatMul::clock() const {
   StateOrigin::Clock clock{weight_a_->version, weight_b_->version};
-  if (params_.encrypted()) clock.push_back(product_a_->steps());
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (params_.encrypted(party)) clock.push_back(product(party)->steps());
+  }
   return clock;
 }
 
@@ -198,22 +346,30 @@ void MatMul::save(ByteSink& out) const {
   } else {
     write_weight(out, *weight_b_);
   }
-  if (product_a_) product_a_->save(out);
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (product(party)) product(party)->save(out);
+  }
 }
 
-// With updates under encryption V_B never changes, and its product was planned for what is drawn.
+// With updates under encryption V_B never changes under an open top, and its product was planned for what is drawn.
 void MatMul::check_drawn(const ShareMatrix& piece) const {
-  if (!params_.encrypted() || session_.party() != Party::kA || params_.in(Party::kB) == 0) return;
+  if (params_.shared() || !params_.encrypted() || session_.party() != Party::kA || params_.in(Party::kB) == 0) return;
+  bool fits = true;
   try {
     const he::Scheme& scheme = session_.scheme(params_.scheme(Party::kB));
-    he::check_right(*scheme.plan(params_.forward(Party::kB, params_.spec().batch)), piece);
+    const ShareMatrix needed = narrowed(piece, params_.weight_ring(Party::kB));
+    he::check_right(*scheme.plan(params_.forward(Party::kB, params_.spec().batch)), needed);
+    fits = lifted(needed) == piece;
   } catch (const InvalidArgument&) {
-    fail<DataError>("the saved state of layer '", params_.spec().name, "' is damaged: a share has too many bits");
+    fits = false;
   }
+  require<DataError>(fits, "the saved state of layer '", params_.spec().name,
+                     "' is damaged: a share has too many bits");
 }
 
 void MatMul::load(ByteSource& in) {
   const std::string what = "layer '" + params_.spec().name + "'";
+  kept_.reset();
   reading_state([&] {
     read_state_header(in, what, state_settings());
     const Bytes origin = StateOrigin::read(in);

@@ -1,23 +1,32 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
+#include "blindfl/protocol/layers/kept_products.h"
 #include "blindfl/protocol/layers/layer_state.h"
 #include "blindfl/protocol/layers/matmul_params.h"
 #include "blindfl/protocol/layers/row_update.h"
 #include "blindfl/protocol/layers/weight_product.h"
 
 // MatMul, the paper's Figure 5: Z = X_A W_A + X_B W_B with W_A = U_A + V_A (A holds U_A, B holds V_A) and
-// W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`), or A updates
-// [[V_A]]_B by itself (`update: encrypted`, see encrypted_update.h).
+// W_B = U_B + V_B (B holds U_B, A holds V_B). Gradients are exchanged as shares (`update: exchanged`), which under
+// plain SGD with a declared plan are those of the updates (scaled_update.h), or A updates [[V_A]]_B by itself
+// (`update: encrypted`, see encrypted_update.h).
+//
+// Under a shared top (`Top::kShared`) Z and dZ stay shared: dZ = e + f, e at A and f at B. Then both parties' weights
+// learn by a product, both products at the same time, and nobody knows a gradient:
+//
+//   dW_A = X_A^T e (A alone) + product(X_A^T at A, f at B),   dW_B = X_B^T f (B alone) + product(X_B^T at B, e at A).
 
 namespace blindfl::protocol {
 
-/// This party's shares of the gradients, at the layer's gradient scale: those of the mean loss over the real rows,
-/// times the layer's batch size. Nothing where it has no share.
+/// This party's shares of the gradients, at the weights' gradient scale: those of the mean loss over the real rows,
+/// times the layer's batch size. Nothing where it has no share, or where the layer keeps it for its next update.
 struct MatMulGradients {
   std::optional<ShareMatrix> weight_a;
   std::optional<ShareMatrix> weight_b;
@@ -36,20 +45,48 @@ class MatMul {
   /// The number both parties know this layer by.
   [[nodiscard]] std::uint32_t layer() const { return layer_; }
 
-  /// This party's share of `X_A W_A + X_B W_B`, where `x` are its own features of the batch.
-  /// Cost: one product each way; what is encrypted travels only if it has changed since the last time. The first pass
-  /// under a scheme that the session has not used yet exchanges public keys.
-  /// Reveals: the number of rows. Throws InvalidArgument if `x` is not what the layer was made for.
-  [[nodiscard]] OutputShare forward(const IntMatrix& x);
+  /// This party's share of `X_A W_A + X_B W_B`, where `x` are its own features of the batch: at `product_scale()`
+  /// modulo 2^output_ring(), off by less than a unit of `output_scale` fractional bits. It is made to be opened
+  /// rounded, or for a shared top, which may round it, take it in a narrower ring, or lift it where the layer has room
+  /// (`output_room`). Cost: one product each way; what is encrypted travels only if it has changed since the last time.
+  /// The first pass under a scheme that the session has not used yet exchanges public keys. Reveals: the number of
+  /// rows. Throws InvalidArgument if `x` is not what the layer was made for.
+  [[nodiscard]] OutputShare forward(const IntMatrix& x) { return forward(x, {}); }
+
+  /// The same for training rows with these numbers, which both parties give alike; what `x` has beyond them is padding.
+  /// If `keep_products` made the products with B's features, and A's share of its weights has not changed since, they
+  /// are picked and not made. Without numbers they are made. Reveals: the same.
+  /// Throws InvalidArgument if a number does not exist; at B, if the features are not those of that row.
+  [[nodiscard]] OutputShare forward(const IntMatrix& x, std::span<const std::uint32_t> numbers);
+
+  /// B's features of some training rows, padded with zeros to so many rows.
+  using FeaturesOfRows = std::function<IntMatrix(std::span<const std::uint32_t> numbers, std::size_t padded_rows)>;
+
+  /// Makes the products of all `rows` training rows with B's features, for the passes to come; both parties keep their
+  /// shares. `features` is asked at B only. What was kept before is forgotten; so it is when state is loaded.
+  /// Without features at B nothing happens.
+  /// Cost: A's share of B's weights, encrypted, and the products in chunks of some thousand rows: see RowChunks.
+  /// Reveals: the number of rows. Throws InvalidArgument as `forward` does, while masks repeat, and under a shared top,
+  /// where A's share changes at every step; ConfigError if the parties have different numbers of rows.
+  void keep_products(std::size_t rows, const FeaturesOfRows& features, const KeepOptions& options = {});
+  /// What is kept; null: nothing.
+  [[nodiscard]] const KeptProducts* kept_products() const { return kept_.get(); }
 
   /// This party's shares of the gradients, for the same `x` as in `forward`.
-  /// Cost: one product, X_A^T at A and dZ at B. Reveals: nothing; whole gradients travel, so no row tells its support.
+  /// Cost: one product, X_A^T at A and dZ at B; under a shared top two, each way at the same time. Reveals: nothing;
+  /// whole gradients travel, so no row tells its support.
+  /// Throws InvalidArgument unless the derivative is of the layer's top: under a shared one a share at
+  /// `derivative_scale(P)` modulo 2^derivative_ring(P) for both P, or in a wider ring at any scale that leaves these.
   [[nodiscard]] MatMulGradients backward(const IntMatrix& x, const Derivative& derivative);
 
-  /// With updates under encryption: what holds or opens A's encrypted weights, and what updates B's own rows. Null
-  /// elsewhere.
-  [[nodiscard]] EncryptedUpdateHolder* holder() { return product_a_ ? product_a_->holder() : nullptr; }
-  [[nodiscard]] EncryptedUpdateOwner* owner() { return product_a_ ? product_a_->owner() : nullptr; }
+  /// With updates under encryption: what holds or opens the encrypted weights of a party's features, and what updates
+  /// B's own rows. Null elsewhere.
+  [[nodiscard]] EncryptedUpdateHolder* holder(Party features_of = Party::kA) {
+    return product(features_of) ? product(features_of)->holder() : nullptr;
+  }
+  [[nodiscard]] EncryptedUpdateOwner* owner(Party features_of = Party::kA) {
+    return product(features_of) ? product(features_of)->owner() : nullptr;
+  }
   [[nodiscard]] RowUpdate* row_update() { return rows_.get(); }
 
   /// What saved state must fit: settings, party, and the key that weights are encrypted under.
@@ -75,8 +112,17 @@ class MatMul {
     return (features_of == Party::kA ? product_a_ : product_b_).get();
   }
   [[nodiscard]] std::unique_ptr<WeightProduct> make_product(Party features_of);
-  void begin_pass();
+  /// Steps that weights under encryption have seen.
+  [[nodiscard]] std::uint64_t encrypted_steps() const;
+  [[nodiscard]] MatMulGradients backward_open(const IntMatrix& x, const Derivative& derivative);
+  [[nodiscard]] MatMulGradients backward_shared(const IntMatrix& x, const Derivative& derivative);
+  /// Local step under a shared top: this party's share of dZ as the product with a party's features takes it.
+  [[nodiscard]] ShareMatrix share_for(Party features_of, const Derivative& derivative) const;
+  void begin_pass(Pass pass, std::size_t rows);
+  /// Local step: this party's share of Z as far as its own features and its share of their weights go.
+  [[nodiscard]] ShareMatrix own_part(const IntMatrix& x);
   void check_features(const IntMatrix& x) const;
+  void check_encoding(const IntMatrix& x) const;
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, SeededRandom& random) const;
   [[nodiscard]] StateOrigin::Clock clock() const;
   void check_drawn(const ShareMatrix& piece) const;
@@ -89,13 +135,8 @@ class MatMul {
   std::unique_ptr<WeightProduct> product_a_;
   std::unique_ptr<WeightProduct> product_b_;
   std::shared_ptr<RowUpdate> rows_;  ///< with updates under encryption, at B
+  std::unique_ptr<KeptProducts> kept_;
   StateOrigin origin_;
 };
-
-/// Local step: a party's share of Z from its own products. `multiplied` is what it kept as multiplier, `opened` what it
-/// opened as key owner; either is missing where that product is empty.
-[[nodiscard]] ShareMatrix output_share(const IntMatrix& x, const ShareMatrix& own_piece,
-                                       const std::optional<ShareMatrix>& multiplied,
-                                       const std::optional<ShareMatrix>& opened, int scale, ThreadPool& pool);
 
 }  // namespace blindfl::protocol

@@ -8,6 +8,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/base/secret.h"
+#include "blindfl/protocol/layers/layer_state.h"
 
 namespace blindfl::protocol {
 
@@ -27,7 +28,8 @@ std::size_t RowUpdate::touch(std::size_t row) {
 
 void RowUpdate::subtract(std::size_t row, std::size_t col, double step) {
   const auto units = static_cast<Int128>(std::round(std::ldexp(step, weight_.piece.scale())));
-  weight_.piece.row(row)[col] -= static_cast<UInt128>(units);
+  UInt128& value = weight_.piece.row(row)[col];
+  value = low_bits(value - static_cast<UInt128>(units), weight_.piece.ring_bits());
 }
 
 void RowUpdate::catch_up(std::size_t position) {
@@ -101,7 +103,7 @@ void RowUpdate::step() {
 namespace {
 
 constexpr std::uint32_t kRowUpdateMark = 0x52554642;  // "BFUR"
-constexpr std::uint32_t kRowUpdateVersion = 1;
+constexpr std::uint32_t kRowUpdateVersion = 2;
 
 Bytes state_digest(const Weight& weight, const SgdPlan& plan) {
   Settings settings = plan.options().settings();
@@ -117,7 +119,7 @@ void RowUpdate::save(ByteSink& out) const {
   out.write_u32(kRowUpdateVersion);
   out.write(state_digest(weight_, plan_));
   out.write_u64(steps_);
-  out.write_u128(weight_.piece.values());
+  write_share(out, weight_.piece);
   out.write_u64(rows_.size());
   const std::size_t cols = weight_.piece.cols();
   for (std::size_t i = 0; i < rows_.size(); ++i) {
@@ -138,7 +140,7 @@ void RowUpdate::load(ByteSource& in) {
     Weight copy = weight_;
     RowUpdate read(copy, plan_);
     read.steps_ = in.read_u64();
-    in.read_u128(copy.piece.values());
+    copy.piece = read_share(in, copy.piece);
     const std::uint64_t count = in.read_u64();
     require<DataError>(read.steps_ <= plan_.options().steps && count <= position_.size(),
                        "the saved state counts more steps than were planned, or more rows than there are");

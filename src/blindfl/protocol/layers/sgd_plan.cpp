@@ -71,4 +71,12 @@ double SgdPlan::largest_learning_rate() const {
   return largest;
 }
 
+double SgdPlan::smallest_learning_rate() const {
+  double smallest = options_.learning_rate;
+  for (const LearningRateChange& change : options_.schedule) {
+    if (change.learning_rate > 0 && (smallest == 0 || change.learning_rate < smallest)) smallest = change.learning_rate;
+  }
+  return smallest;
+}
+
 }  // namespace blindfl::protocol

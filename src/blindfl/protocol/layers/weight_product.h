@@ -7,7 +7,9 @@
 #include <string>
 
 #include "blindfl/protocol/layers/encrypted_update.h"
+#include "blindfl/protocol/layers/lifted_gradient.h"
 #include "blindfl/protocol/layers/repeated_product.h"
+#include "blindfl/protocol/layers/scaled_update.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/layers/weight.h"
 #include "blindfl/protocol/session/output.h"
@@ -26,6 +28,8 @@
 
 namespace blindfl::protocol {
 
+enum class Pass { kForward, kBackward };
+
 /// What both parties make a weight's products from.
 struct WeightProductSpec {
   std::string layer_name;  ///< for error messages
@@ -41,6 +45,10 @@ struct WeightProductSpec {
   RepeatedProduct::SpecOfRows backward;  ///< X^T D; empty where the party with X has all of D
   /// Where V is updated under encryption: how. `forward` and `backward` are not used then.
   std::optional<EncryptedUpdateSpec> update{};
+  /// Where shares of X^T D are those of the update: the plan that D is scaled by.
+  std::optional<SgdPlan> scaled_update{};
+  /// Where shares of X^T D are lifted, and the party that has V has all of D: what a run's D may add up to.
+  std::optional<double> most_derivatives{};
 };
 
 /// One party's side of the products with one weight matrix. Both parties make the same calls at the same time.
@@ -59,28 +67,34 @@ class WeightProduct {
   /// Whether this party has X.
   [[nodiscard]] bool mine() const { return weight_->features_of == session_.party(); }
 
-  /// Exchanges public keys if the scheme has none yet: before everything below. With updates under encryption it makes
-  /// what updates the weight.
-  virtual void take_keys() = 0;
+  /// Takes the keys of a pass's product of so many rows, and exchanges public ones if there are none yet: at the begin
+  /// of each pass, before everything below. With updates under encryption it makes what updates the weight.
+  virtual void take_keys(Pass pass, std::size_t rows) = 0;
 
-  // The party that has V: what it will send, the sending, and its shares. No gradient: none travels.
+  // The party that has V: what it will send, the sending, and its shares. No gradient: none travels, or it is the
+  // update already, and kept for the next step.
   [[nodiscard]] virtual std::uint64_t operand_bytes(std::size_t rows) = 0;
   virtual void send_operand(std::size_t rows) = 0;
   [[nodiscard]] virtual ShareMatrix receive(std::size_t rows) = 0;
   [[nodiscard]] virtual std::uint64_t derivative_bytes(std::size_t rows) = 0;
-  /// Of the summed loss, over fewer rows in a short batch.
+  /// Of the summed loss, over fewer rows in a short batch, which count for more then.
   virtual void send_derivative(const Derivative& derivative) = 0;
   /// As of a full batch.
   virtual void send_derivative(const ShareMatrix& share) = 0;
   [[nodiscard]] virtual std::optional<ShareMatrix> receive_gradient(std::size_t rows) = 0;
 
   // The party that has X. `own` is its share of D; null if it has none.
+  /// What of `send` needs no operand, while the peer still encrypts.
+  virtual void prepare(const IntMatrix& /*x*/) {}
   virtual void receive_operand(std::size_t rows) = 0;
   [[nodiscard]] virtual std::uint64_t product_bytes(std::size_t rows) = 0;
   [[nodiscard]] virtual ShareMatrix send(const IntMatrix& x) = 0;
   virtual void receive_derivative(const IntMatrix& x, const ShareMatrix* own) = 0;
   [[nodiscard]] virtual std::uint64_t gradient_bytes(std::size_t rows) = 0;
   [[nodiscard]] virtual std::optional<ShareMatrix> send_gradient(const IntMatrix& x, const ShareMatrix* own) = 0;
+
+  /// The product X V, for who multiplies more rows than a batch has; null where V is updated under encryption.
+  [[nodiscard]] virtual RepeatedProduct* forward_product() { return nullptr; }
 
   // Updates under encryption: at the party that has X, and at the other. Null elsewhere.
   [[nodiscard]] virtual EncryptedUpdateHolder* holder() const { return nullptr; }

@@ -4,8 +4,8 @@
 
 namespace blindfl::protocol {
 
-/// A weight that is updated by its layer and not by an optimizer's arithmetic on shares: under encryption, or row by
-/// row. Its optimizer only says when.
+/// A weight that is updated by its layer and not by an optimizer's arithmetic on shares: under encryption, row by row,
+/// or because what its gradients share is the update already. Its optimizer only says when.
 class WeightUpdate {
  public:
   WeightUpdate() = default;
@@ -16,10 +16,12 @@ class WeightUpdate {
   /// What was planned when the layer was made: an optimizer must have the same.
   [[nodiscard]] virtual const SgdPlan& plan() const = 0;
   /// Applies the gradients of all backward passes since the last step.
-  /// Throws InvalidArgument if there was none.
+  /// Throws InvalidArgument if there was none, where that was not planned for.
   virtual void step() = 0;
   /// Forgets them.
   virtual void discard() = 0;
+  /// Whether more steps than were planned do not fit.
+  [[nodiscard]] virtual bool has_room_for_planned_steps_only() const { return true; }
 };
 
 }  // namespace blindfl::protocol

@@ -8,6 +8,10 @@
 
 namespace blindfl::protocol {
 
+/// Whether the products with B's features are made once for all training rows: they are known, and nothing changes A's
+/// share of the weights.
+[[nodiscard]] bool keeps_products(const MatMulParams& params);
+
 /// What the features of `party` in a layer cost under `scheme`, with the update that `params` has. Nothing if there are
 /// none. Rows are taken to have all the non-zero features that they may have.
 /// Throws InvalidArgument, with the reason, if the scheme cannot do it.

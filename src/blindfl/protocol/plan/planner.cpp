@@ -29,11 +29,24 @@ std::vector<Update> updates_for(const MatMulSpec& spec, const PlannerChoices& ch
   return open_updates(choices.update, *scheme_a);
 }
 
-Candidate evaluate(MatMulSpec spec, Update update, const he::Scheme* scheme_a, const he::Scheme* scheme_b,
+/// Under an open top B's weights learn in one way.
+std::vector<Update> updates_for_b(const MatMulSpec& spec, const PlannerChoices& choices, const he::Scheme* scheme_b) {
+  if (scheme_b == nullptr || spec.top == Top::kOpen) return {spec.update_b};
+  return open_updates(choices.update_b, *scheme_b);
+}
+
+/// How both parties' weights learn.
+struct Updates {
+  Update a;
+  Update b;
+};
+
+Candidate evaluate(MatMulSpec spec, const Updates& updates, const he::Scheme* scheme_a, const he::Scheme* scheme_b,
                    const PlannerChoices& choices) {
   Candidate candidate;
   LayerOption& option = candidate.option;
-  option.update = spec.update = update;
+  option.update = spec.update = updates.a;
+  option.update_b = spec.update_b = updates.b;
   if (scheme_a != nullptr) option.scheme_a = scheme_a->name();
   if (scheme_b != nullptr) option.scheme_b = scheme_b->name();
   const MatMulParams params(spec);
@@ -55,7 +68,9 @@ std::vector<Candidate> evaluate_all(const MatMulSpec& wanted, const PlannerChoic
   for (const he::Scheme* scheme_a : schemes_for(wanted, Party::kA, choices.scheme_a, schemes)) {
     for (const Update update : updates_for(wanted, choices, scheme_a)) {
       for (const he::Scheme* scheme_b : schemes_for(wanted, Party::kB, choices.scheme_b, schemes)) {
-        candidates.push_back(evaluate(wanted, update, scheme_a, scheme_b, choices));
+        for (const Update update_b : updates_for_b(wanted, choices, scheme_b)) {
+          candidates.push_back(evaluate(wanted, {update, update_b}, scheme_a, scheme_b, choices));
+        }
       }
     }
   }
@@ -73,7 +88,7 @@ const Candidate& best_of(const std::vector<Candidate>& candidates, const MatMulS
 /// Whether two options differ for this party's features only.
 bool is_alternative(const LayerOption& chosen, const LayerOption& other, Party party) {
   const bool same_a = chosen.scheme_a == other.scheme_a && chosen.update == other.update;
-  const bool same_b = chosen.scheme_b == other.scheme_b;
+  const bool same_b = chosen.scheme_b == other.scheme_b && chosen.update_b == other.update_b;
   return party == Party::kA ? !same_a && same_b : same_a && !same_b;
 }
 
@@ -87,6 +102,7 @@ void add_rows(std::vector<PlanRow>& rows, const std::vector<Candidate>& candidat
     row.part = FeaturesPart{.features = params.in(party), .most_nonzeros = params.most_nonzeros(party)};
     row.scheme = party == Party::kA ? c.option.scheme_a : c.option.scheme_b;
     if (party == Party::kA) row.update = c.option.update;
+    if (party == Party::kB && params.shared()) row.update = c.option.update_b;
     row.step = (party == Party::kA ? c.a : c.b).step;
     row.chosen = is_chosen;
     row.asked = is_chosen && asked;
@@ -105,13 +121,14 @@ LayerPlan plan_layer(const MatMulSpec& wanted, const PlannerChoices& choices, co
 
   LayerPlan plan{wanted, {}, {}};
   plan.spec.update = best.option.update;
+  plan.spec.update_b = best.option.update_b;
   if (wanted.in_a > 0) plan.spec.scheme_a = best.option.scheme_a;
   if (wanted.in_b > 0) plan.spec.scheme_b = best.option.scheme_b;
   for (const Candidate& c : candidates) plan.considered.push_back(c.option);
   const MatMulParams params(plan.spec);
   for (const Party party : {Party::kA, Party::kB}) {
     if (params.in(party) == 0) continue;
-    const bool asked = party == Party::kA ? choices.scheme_a || choices.update : choices.scheme_b.has_value();
+    const bool asked = party == Party::kA ? choices.scheme_a || choices.update : choices.scheme_b || choices.update_b;
     add_rows(plan.rows, candidates, best, params, party, asked);
   }
   return plan;

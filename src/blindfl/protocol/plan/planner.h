@@ -10,7 +10,7 @@
 #include "blindfl/protocol/plan/plan_row.h"
 #include "blindfl/protocol/plan/source_options.h"
 
-// `auto`: which scheme carries a layer's products, and how A's weights learn. Everything it looks at is public, so both
+// `auto`: which scheme carries a layer's products, and how weights learn. Everything it looks at is public, so both
 // parties make the same plan by themselves.
 
 namespace blindfl::protocol {
@@ -20,6 +20,7 @@ struct PlannerChoices {
   std::optional<std::string> scheme_a = std::nullopt;
   std::optional<std::string> scheme_b = std::nullopt;
   std::optional<Update> update = std::nullopt;
+  std::optional<Update> update_b = std::nullopt;  ///< under a shared top
   /// For ciphertexts that stay with either party; what needs more is refused.
   std::uint64_t most_memory = kMostMemory;
 };
@@ -29,11 +30,12 @@ struct LayerOption : PlanOption {
   std::string scheme_a;  ///< empty if A has no features
   Update update = Update::kExchanged;
   std::string scheme_b;  ///< empty if B has none
+  Update update_b = Update::kExchanged;
 };
 
 /// A layer with nothing left open, and what was weighed.
 struct LayerPlan {
-  MatMulSpec spec;                      ///< as wanted, with `scheme_a`, `scheme_b` and `update` filled in
+  MatMulSpec spec;                      ///< as wanted, with schemes and updates filled in
   std::vector<LayerOption> considered;  ///< all that the choices leave open, possible or not
   std::vector<PlanRow> rows;            ///< what was chosen for each party's features, and what else there is
 };

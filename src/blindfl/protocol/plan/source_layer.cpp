@@ -6,7 +6,8 @@ namespace {
 
 MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
   const MatMulLayerOptions& of_layer = options;
-  return {shape, of_layer, out, options.update.value_or(Update::kExchanged)};
+  return {shape, of_layer, out, options.update.value_or(Update::kExchanged),
+          options.update_b.value_or(Update::kExchanged)};
 }
 
 /// What is said of all tables.
@@ -47,6 +48,7 @@ LayerPlan plan_source(const FeatureShape& shape, std::size_t out, const MatMulOp
   if (!options.scheme_a.empty()) choices.scheme_a = options.scheme_a;
   if (!options.scheme_b.empty()) choices.scheme_b = options.scheme_b;
   choices.update = options.update;
+  choices.update_b = options.update_b;
   choices.most_memory = options.most_memory;
   return plan_layer(spec, choices, schemes, *options.automatic);
 }

@@ -27,7 +27,13 @@ LayerCost& LayerCost::operator+=(const LayerCost& other) {
   memory_a += other.memory_a;
   memory_b += other.memory_b;
   exposure += other.exposure;
+  keys.insert(other.keys.begin(), other.keys.end());
   return *this;
+}
+
+void LayerCost::take_keys(const he::Scheme& scheme, const he::Plan& plan) {
+  const std::string set = plan.key_set();
+  if (!set.empty()) keys.emplace(std::string(scheme.name()) + " " + set, scheme.public_key_bytes(set));
 }
 
 namespace {

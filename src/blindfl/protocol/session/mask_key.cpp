@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/base/text.h"
+#include "blindfl/protocol/session/hashed_fields.h"
 
 namespace blindfl::protocol {
 
@@ -17,62 +18,10 @@ constexpr std::uint32_t kMaskKeyVersion = 1;
 
 // What is hashed begins with what it is for.
 constexpr std::string_view kMaskPurpose = "blindfl masks that repeat 1";
+constexpr std::string_view kKeysPurpose = "blindfl keys that repeat 1";
+constexpr std::string_view kStepPurpose = "blindfl messages that repeat 1";
+constexpr std::string_view kCoinPurpose = "blindfl part of a scoring's coin 1";
 constexpr std::string_view kFingerprintPurpose = "blindfl mask key 1";
-
-/// With its length in front: no two lists of fields make the same bytes.
-void write_field(ByteSink& out, ByteView field) {
-  out.write_u64(field.size());
-  out.write(field);
-}
-
-/// Words on their way into a digest.
-class HashedWords {
- public:
-  HashedWords() { words_.reserve(kAtOnce); }
-
-  void add(std::uint64_t word) {
-    words_.push_back(word);
-    if (words_.size() == kAtOnce) flush();
-  }
-  [[nodiscard]] Bytes finish() {
-    flush();
-    return digest_.finish();
-  }
-
- private:
-  static constexpr std::size_t kAtOnce = 4096;
-
-  void flush() {
-    digest_.add(std::as_bytes(std::span(words_)));
-    words_.clear();
-  }
-
-  SecretVector<std::uint64_t> words_;
-  DigestOfPieces digest_;
-};
-
-/// Different for any two matrices of different shape, encoding or values.
-Bytes digest_of_matrix(const IntMatrix& x) {
-  const bool dense = x.kind() == IntMatrix::Kind::kDense;
-  HashedWords words;
-  for (const std::uint64_t fact :
-       {static_cast<std::uint64_t>(dense), static_cast<std::uint64_t>(x.rows()), static_cast<std::uint64_t>(x.cols()),
-        static_cast<std::uint64_t>(x.scale()), x.bound()}) {
-    words.add(fact);
-  }
-  for (std::size_t r = 0; r < x.rows(); ++r) {
-    if (dense) {
-      x.for_each_in_row(r, [&](std::size_t, std::int64_t value) { words.add(static_cast<std::uint64_t>(value)); });
-      continue;
-    }
-    x.for_each_in_row(r, [&](std::size_t column, std::int64_t value) {
-      words.add(column);
-      words.add(static_cast<std::uint64_t>(value));
-    });
-    words.add(~std::uint64_t{0});  // the end of a row: no column has this number
-  }
-  return words.finish();
-}
 
 }  // namespace
 
@@ -98,7 +47,50 @@ Random MaskKey::masks(const MaskedProduct& product, const IntMatrix& x) const {
     write_field(out, product.layout);
     write_field(out, digest_of_matrix(x));
   });
+  return derived(context);
+}
+
+Random MaskKey::derived(ByteView context) const {
   return Random::derived(std::span(secret_).first<kSecretBytes>(), context);
+}
+
+Random MaskKey::randomness(const RepeatedKeys& keys) const {
+  return derived(write_to_bytes([&](ByteSink& out) {
+    write_field(out, as_bytes(kKeysPurpose));
+    write_field(out, as_bytes(model_));
+    out.write_u8(keys.owner == Party::kA ? 'A' : 'B');
+    write_field(out, as_bytes(keys.scheme));
+    write_field(out, as_bytes(keys.parameters));
+    write_field(out, as_bytes(keys.setup.set));
+    write_field(out, keys.setup.coin);
+  }));
+}
+
+Random MaskKey::randomness(const RepeatedStep& step) const {
+  using Kind = RepeatedStep::Kind;
+  const auto fits = [](const Bytes& digest, bool wanted) { return digest.size() == (wanted ? kDigestBytes : 0); };
+  require<InvalidArgument>(fits(step.public_key, true) && fits(step.matrix, step.kind != Kind::kOpen) &&
+                               fits(step.received, step.kind != Kind::kEncrypt),
+                           "randomness that repeats must follow from all that it meets, and a digest of it is missing");
+  return derived(write_to_bytes([&](ByteSink& out) {
+    write_field(out, as_bytes(kStepPurpose));
+    write_field(out, as_bytes(model_));
+    out.write_u8(static_cast<std::uint8_t>(step.kind));
+    out.write_u8(step.party == Party::kA ? 'A' : 'B');
+    out.write_u32(step.step.number());
+    out.write_u32(step.layer);
+    write_field(out, step.product);
+    write_field(out, step.public_key);
+    write_field(out, step.matrix);
+    write_field(out, step.received);
+  }));
+}
+
+Bytes MaskKey::coin_part() const {
+  return keyed_digest_of(secret_, write_to_bytes([&](ByteSink& out) {
+                           write_field(out, as_bytes(kCoinPurpose));
+                           write_field(out, as_bytes(model_));
+                         }));
 }
 
 std::string MaskKey::fingerprint() const {

@@ -8,14 +8,14 @@
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/session.h"
 
-// The one primitive: P holds a bounded integer matrix X, Q holds a ring matrix M; they end with shares of X M modulo
-// 2^128. Paper, Algorithm 1 (HE2SS) with the multiplication in front; docs/protocols.md, "product".
+// The one primitive: P holds a bounded integer matrix X, Q holds a ring matrix M; they end with shares of X M in the
+// plan's ring. Paper, Algorithm 1 (HE2SS) with the multiplication in front; docs/protocols.md, "product".
 //
 //   P (multiplier)                                Q (key owner)
-//                      <--- [[M]]_Q ---            send_operand      (once per change of M)
+//                      <--- operand ---            send_operand      (once per change of M)
 //   receive_operand
-//   send_product       --- [[X M + R]]_Q --->      receive_product
-//   keeps -R                                       keeps X M + R
+//   send_product       --- reply --->              receive_product
+//   its share                                      its share
 
 namespace blindfl::protocol {
 
@@ -26,8 +26,15 @@ struct ProductSteps {
   std::uint32_t layer = 0;
 };
 
-// `keys` are those of the scheme that made `plan`: `session.keys()`, or `session.keys(name)` for another than the
-// default.
+/// The peer's M, encrypted.
+struct ReceivedOperand {
+  std::unique_ptr<const he::Operand> operand{};
+  Bytes digest{};  ///< of the bytes that arrived, under keys of a RepeatableScoring; else empty
+};
+
+// `keys` are those of the plan: `session.keys(name of its scheme, plan.key_set())`. Under those of a RepeatableScoring
+// all randomness follows from what a message is made of, so that it is the same message whenever it is asked for.
+// One thread may send while another receives. All throw InvalidArgument if `keys` are others.
 
 /// Q: sends `[[m]]_Q`. Cost: one message of `plan.operand_bytes()`. Reveals: the shape of `m`.
 /// Throws InvalidArgument if `m` is not what `plan` was made for.
@@ -35,17 +42,22 @@ void send_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan
                   const ShareMatrix& m);
 
 /// P: receives `[[M]]_Q`, checked. Throws ProtocolError if it is not one.
-[[nodiscard]] std::unique_ptr<const he::Operand> receive_operand(Session& session, const SchemeKeys& keys,
-                                                                 const he::Plan& plan, const ProductSteps& steps);
+[[nodiscard]] ReceivedOperand receive_operand(Session& session, const SchemeKeys& keys, const he::Plan& plan,
+                                              const ProductSteps& steps);
 
-/// P: multiplies, masks, re-randomises, sends. Returns this party's share, `-R`.
-/// Cost: one message of `plan.reply_bytes()`. Reveals: nothing; Q opens a masked value.
-/// Throws InvalidArgument if `x` exceeds the bound that `plan` was made for.
+/// P: multiplies, hides how, sends. Returns this party's share.
+/// Cost: one message of `plan.reply_bytes()`. Reveals: nothing; Q learns its share, which is as good as random.
+/// Throws InvalidArgument if `x` exceeds the bound that `plan` was made for, or if the operand did not arrive under
+/// `keys`. `left` is what was prepared of `x` under this plan, or null.
 [[nodiscard]] ShareMatrix send_product(Session& session, const SchemeKeys& keys, const he::Plan& plan,
-                                       const ProductSteps& steps, const IntMatrix& x, const he::Operand& operand);
+                                       const ProductSteps& steps, const IntMatrix& x, const ReceivedOperand& operand,
+                                       const he::LeftMatrix* left = nullptr);
 
-/// Q: receives and decrypts. Returns this party's share, `X M + R`. Throws ProtocolError if it is not a reply.
+/// Q: receives and decrypts. Returns this party's share. Throws ProtocolError if it is not a reply.
 [[nodiscard]] ShareMatrix receive_product(Session& session, const SchemeKeys& keys, const he::Plan& plan,
                                           const ProductSteps& steps);
+
+/// All public facts of a product, as bytes: scheme, parameters, key set, layout, sizes and every field of its spec.
+[[nodiscard]] Bytes facts_of(const he::Scheme& scheme, const he::Plan& plan);
 
 }  // namespace blindfl::protocol

@@ -13,6 +13,8 @@
 #include "blindfl/he/keys.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/coin.h"
+#include "blindfl/protocol/session/ot_pools.h"
 #include "blindfl/protocol/session/saved_keys.h"
 #include "blindfl/protocol/session/steps.h"
 
@@ -20,12 +22,16 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 1;
-constexpr std::size_t kNonceBytes = 16;
-/// version (4), role (1), nonce (16), digest of the schemes' settings (32)
+constexpr std::uint32_t kVersion = 2;
+constexpr std::size_t kNonceBytes = 32;
+constexpr std::size_t kIdBytes = 16;
+/// version (4), role (1), nonce (32), digest of the schemes' settings (32)
 constexpr std::size_t kHelloBytes = 4 + 1 + kNonceBytes + kDigestBytes;
 /// Settings in words, filled up with zeros.
 constexpr std::size_t kSettingsBytes = 4096;
+
+/// The number of a public key's message is that of the scheme, plus this times that of the set.
+constexpr std::size_t kMostSchemes = 256;
 
 using Nonce = std::array<std::byte, kNonceBytes>;
 
@@ -81,43 +87,37 @@ Session::Session(Party party, net::Channel& channel, const std::vector<const he:
 
 void Session::open(const std::vector<const he::Scheme*>& schemes, const SessionOptions& options) {
   require<InvalidArgument>(!schemes.empty(), "a session needs at least one scheme");
-  keys_.reserve(schemes.size());
+  require<InvalidArgument>(schemes.size() <= kMostSchemes, "a session takes at most ", kMostSchemes, " schemes");
   for (const he::Scheme* scheme : schemes) {
     require<InvalidArgument>(scheme != nullptr, "a session's scheme is missing: a null pointer was passed");
-    for (const SchemeKeys& other : keys_) {
-      require<InvalidArgument>(other.scheme.name() != scheme->name(), "a session takes one scheme of each name, and '",
+    for (const he::Scheme* other : schemes_) {
+      require<InvalidArgument>(other->name() != scheme->name(), "a session takes one scheme of each name, and '",
                                scheme->name(), "' was passed twice: layers choose by name");
     }
-    keys_.push_back({*scheme, nullptr, nullptr});
+    schemes_.push_back(scheme);
   }
   unused_keys_.resize(schemes.size());
   if (options.saved_keys) unused_keys_ = read_keys(*options.saved_keys, schemes);
   greet(options.scheme_settings_name);
-  exchange_keys(0);
+  if (schemes_.front()->key_sets() == std::vector<std::string>{std::string()}) make_keys({});
 }
 
 // The default scheme's names are those of a session with one scheme; others carry their index.
 Settings Session::scheme_settings() const {
   Settings settings;
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
     std::string index;
     if (i > 0) index.append(" ").append(std::to_string(i));
-    settings.add("scheme" + index, keys_[i].scheme.name()).add("parameters" + index, keys_[i].scheme.parameters());
+    settings.add("scheme" + index, schemes_[i]->name()).add("parameters" + index, schemes_[i]->parameters());
   }
   return settings;
-}
-
-std::vector<const he::Scheme*> Session::schemes() const {
-  std::vector<const he::Scheme*> schemes;
-  for (const SchemeKeys& keys : keys_) schemes.push_back(&keys.scheme);
-  return schemes;
 }
 
 std::size_t Session::index_of(std::string_view scheme_name) const {
   if (scheme_name.empty()) return 0;
   std::string names;
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const std::string_view name = keys_[i].scheme.name();
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
+    const std::string_view name = schemes_[i]->name();
     if (name == scheme_name) return i;
     names.append(names.empty() ? "" : ", ").append(name);
   }
@@ -125,35 +125,104 @@ std::size_t Session::index_of(std::string_view scheme_name) const {
                     ". Both parties must pass a scheme to the session before a layer can choose it");
 }
 
-const SchemeKeys& Session::keys(std::string_view scheme_name) {
-  const std::size_t index = index_of(scheme_name);
-  if (keys_[index].owner) return keys_[index];
+Session::KeyName Session::name_of_keys(std::string_view scheme_name, std::string_view key_set) const {
+  const std::size_t scheme = index_of(scheme_name);
+  const std::vector<std::string> sets = schemes_[scheme]->key_sets();
+  const auto found = std::ranges::find(sets, key_set);
+  require<InvalidArgument>(found != sets.end(), "the scheme '", schemes_[scheme]->name(), "' has no set of keys '",
+                           printable(key_set), "'");
+  return {scheme, static_cast<std::size_t>(found - sets.begin())};
+}
+
+const SchemeKeys& Session::keys() const {
+  const auto found = keys_.find({});
+  require<InvalidArgument>(found != keys_.end() && found->second.key_set.empty(), "the scheme '", scheme().name(),
+                           "' has several sets of keys: ask for those of a plan");
+  return found->second;
+}
+
+const SchemeKeys& Session::keys(std::string_view scheme_name, std::string_view key_set) {
+  const KeyName name = name_of_keys(scheme_name, key_set);
+  const bool scoring = mask_key_ && schemes_[name.scheme]->repeats_messages();
+  const std::map<KeyName, SchemeKeys>& all = scoring ? scoring_keys_ : keys_;
+  if (const auto found = all.find(name); found != all.end()) return found->second;
   settle();
   try {
-    exchange_keys(index);
+    return scoring ? make_scoring_keys(name) : make_keys(name);
   } catch (...) {
     channel_.close();
     throw;
   }
-  return keys_[index];
 }
 
-void Session::exchange_keys(std::size_t index) {
-  SchemeKeys& keys = keys_[index];
-  const net::Message message{steps::kPublicKey, static_cast<std::uint32_t>(index), keys.scheme.public_key_bytes()};
-  auto owner = unused_keys_[index] ? std::move(unused_keys_[index]) : keys.scheme.generate_keys(random_);
+Session::CoinParts Session::parts_of_both(Bytes mine, Bytes theirs) const {
+  return party_ == Party::kA ? CoinParts{std::move(mine), std::move(theirs)}
+                             : CoinParts{std::move(theirs), std::move(mine)};
+}
+
+const SchemeKeys& Session::make_keys(const KeyName& name) {
+  const he::Scheme& scheme = *schemes_[name.scheme];
+  const std::string set = scheme.key_sets()[name.set];
+  const auto setup = [&](Party owner) {
+    return he::KeySetup{set, coin_of(CoinUse::kSession, nonces_.of_a, nonces_.of_b, owner, scheme, set)};
+  };
+  SchemeKeys keys{scheme, set, nullptr, nullptr};
+  if (set.empty() && unused_keys_[name.scheme]) {
+    keys.owner = std::move(unused_keys_[name.scheme]);
+  } else {
+    Random fresh = random();
+    keys.owner = scheme.generate_keys(setup(party_), fresh);
+  }
+  exchange_keys(name, setup(peer_of(party_)), keys);
+  const SchemeKeys& made = keys_.emplace(name, std::move(keys)).first->second;
+  prepared_.push_back(&made);
+  return made;
+}
+
+// Nothing is ever prepared under these: all that a message is made from must come from where it repeats.
+const SchemeKeys& Session::make_scoring_keys(const KeyName& name) {
+  const he::Scheme& scheme = *schemes_[name.scheme];
+  if (!scoring_parts_) {
+    const net::Message message{steps::kScoringCoin, 0, kDigestBytes};
+    Bytes mine = mask_key_->coin_part();
+    Bytes theirs;
+    exchange(
+        message.size, [&] { channel_.send(message, mine); }, [&] { theirs = channel_.receive(message); });
+    scoring_parts_ = parts_of_both(std::move(mine), std::move(theirs));
+  }
+  const std::string set = scheme.key_sets()[name.set];
+  const auto setup = [&](Party owner) {
+    return he::KeySetup{set,
+                        coin_of(CoinUse::kScoring, scoring_parts_->of_a, scoring_parts_->of_b, owner, scheme, set)};
+  };
+  SchemeKeys keys{scheme, set, nullptr, nullptr, scorings_};
+  const he::KeySetup mine = setup(party_);
+  Random repeated = mask_key_->randomness({party_, std::string(scheme.name()), scheme.parameters(), mine});
+  keys.owner = scheme.generate_keys(mine, repeated);
+  exchange_keys(name, setup(peer_of(party_)), keys);
+  return scoring_keys_.emplace(name, std::move(keys)).first->second;
+}
+
+void Session::exchange_keys(const KeyName& name, const he::KeySetup& of_peer, SchemeKeys& keys) {
+  const net::Message message{steps::kPublicKey, static_cast<std::uint32_t>(name.scheme + name.set * kMostSchemes),
+                             keys.scheme.public_key_bytes(keys.key_set)};
+  const Bytes mine = keys.owner->public_key();
   Bytes theirs;
   exchange(
-      message.size, [&] { channel_.send(message, owner->public_key()); }, [&] { theirs = channel_.receive(message); });
-  keys.peer = keys.scheme.multiplier(theirs);
-  keys.owner = std::move(owner);
+      message.size, [&] { channel_.send(message, mine); }, [&] { theirs = channel_.receive(message); });
+  keys.peer = keys.scheme.multiplier(of_peer, theirs);
+  if (!keys.repeat()) return;
+  keys.own_digest = digest_of(mine);
+  keys.peer_digest = digest_of(theirs);
 }
 
 std::vector<OwnKeys> Session::own_keys() const {
   std::vector<OwnKeys> all;
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const he::KeyOwner* own = keys_[i].owner ? keys_[i].owner.get() : unused_keys_[i].get();
-    if (own != nullptr && own->can_be_saved()) all.push_back({&keys_[i].scheme, own});
+  for (std::size_t i = 0; i < schemes_.size(); ++i) {
+    const auto used = keys_.find({i, 0});
+    const bool unnamed = used != keys_.end() && used->second.key_set.empty();
+    const he::KeyOwner* own = unnamed ? used->second.owner.get() : unused_keys_[i].get();
+    if (own != nullptr && own->can_be_saved()) all.push_back({schemes_[i], own});
   }
   return all;
 }
@@ -166,11 +235,12 @@ std::size_t Session::keys_to_save() const {
   return own_keys().size();
 }
 
-// A piece of work for one scheme at a time, so that none of them starves.
+// A piece of work under one key at a time, so that none of them starves.
 bool Session::prepare() {
-  for (std::size_t i = 0; i < keys_.size(); ++i) {
-    const SchemeKeys& keys = keys_[next_prepared_++ % keys_.size()];
-    if (keys.peer && keys.peer->prepare()) return true;
+  if (ots_ && ots_->prepare()) return true;
+  for (std::size_t i = 0; i < prepared_.size(); ++i) {
+    const SchemeKeys& keys = *prepared_[next_prepared_++ % prepared_.size()];
+    if (keys.owner->prepare() || keys.peer->prepare()) return true;
   }
   return false;
 }
@@ -192,11 +262,11 @@ void Session::greet(const std::string& scheme_settings_name) {
   require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
   if (theirs.digest != mine.digest) disagree(scheme_settings_name, next_agreement_, scheme_settings());
 
-  const bool a = party_ == Party::kA;
-  Bytes both((a ? mine : theirs).nonce.begin(), (a ? mine : theirs).nonce.end());
-  both.insert(both.end(), (a ? theirs : mine).nonce.begin(), (a ? theirs : mine).nonce.end());
+  nonces_ = parts_of_both({mine.nonce.begin(), mine.nonce.end()}, {theirs.nonce.begin(), theirs.nonce.end()});
+  Bytes both = nonces_.of_a;
+  both.insert(both.end(), nonces_.of_b.begin(), nonces_.of_b.end());
   const Bytes digest = digest_of(both);
-  id_ = to_hex(ByteView(digest).first(kNonceBytes));
+  id_ = to_hex(ByteView(digest).first(kIdBytes));
 }
 
 // The digests differed, and both parties know it: now the words, so that both can say what it is.
@@ -232,8 +302,13 @@ SeededRandom Session::weight_random(std::uint32_t layer) const {
   return {std::span<const std::byte, KeyStream::kKeyBytes>(weight_key_), purpose};
 }
 
+Random Session::random() {
+  const std::scoped_lock lock(random_mutex_);
+  return random_.fork();
+}
+
 Random Session::masks(const MaskedProduct& product, const IntMatrix& x) {
-  return mask_key_ ? mask_key_->masks(product, x) : random_.fork();
+  return mask_key_ ? mask_key_->masks(product, x) : random();
 }
 
 void Session::repeat_masks(MaskKey key) {
@@ -242,6 +317,21 @@ void Session::repeat_masks(MaskKey key) {
                           "': end that RepeatableScoring first");
   }
   mask_key_ = std::move(key);
+  ++scorings_;
+  scoring_keys_.clear();
+  scoring_parts_.reset();
+}
+
+const MaskKey* Session::repeats(const SchemeKeys& keys) const {
+  if (!keys.repeat()) {
+    require<InvalidArgument>(!mask_key_ || !keys.scheme.repeats_messages(),
+                             "these keys are the session's own, and messages of the scheme '", keys.scheme.name(),
+                             "' repeat: ask for keys after RepeatableScoring began");
+    return nullptr;
+  }
+  require<InvalidArgument>(mask_key_ && keys.scoring == scorings_,
+                           "these keys are those of a RepeatableScoring that has ended");
+  return &*mask_key_;
 }
 
 void Session::check_training(std::string_view layer_name) const {

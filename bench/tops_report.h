@@ -1,0 +1,17 @@
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace blindfl::bench {
+
+struct TopsOptions {
+  bool json = false;
+  std::optional<std::string> model;  ///< all without it
+};
+
+/// Whole mini-batches of the same model with an open top and with a shared one, in turns, both parties in one process:
+/// time of a step, bytes, and what they are made of.
+void report_tops(const TopsOptions& options);
+
+}  // namespace blindfl::bench

@@ -1,0 +1,92 @@
+#include <algorithm>
+#include <vector>
+
+#include "blindfl/app/job/check.h"
+#include "blindfl/he/registry/registry.h"
+
+namespace blindfl::app::job {
+
+namespace {
+
+bool allows_slots(const Scheme& scheme) {
+  return std::ranges::any_of(scheme.allowed,
+                             [](const std::string& name) { return he::scheme_entry(name).family == kFamilyWithSlots; });
+}
+
+/// Models whose layers are all there on shares.
+struct KindRefusal {
+  ModelKind kind;
+  std::string_view words;
+};
+constexpr KindRefusal kKinds[] = {
+    {ModelKind::kDlrm,
+     "the interaction of dlrm multiplies vectors that nobody may see, which is not there on shares; take "
+     "shared.model.top: open for dlrm, or wdl"},
+};
+
+using Refusals = std::vector<TopRefusal>;
+
+Refusals of_shared(const Shared& shared) {
+  Refusals all;
+  const auto refuse = [&](bool applies, std::string key, std::string words) {
+    if (applies) all.push_back({std::move(key), std::move(words)});
+  };
+  for (const KindRefusal& kind : kKinds) {
+    refuse(shared.model.kind == kind.kind, "shared.model.top", std::string(kind.words));
+  }
+  const AlignmentMode mode = shared.alignment.mode;
+  refuse(mode == AlignmentMode::kOnlyB || mode == AlignmentMode::kUnion, "shared.alignment.mode",
+         Value<AlignmentMode>::write(mode) +
+             " has placeholders among the rows, which only B could keep out of a loss, and under a shared top nobody "
+             "sees one; take intersection or aligned, or shared.model.top: open");
+  refuse(shared.training.derivative.clip, "shared.training.derivative.clip",
+         "under a shared top nobody sees a derivative, to clip it; leave it out, or take shared.model.top: open");
+  refuse(!allows_slots(shared.scheme), "shared.scheme.allowed",
+         "a shared top needs " + std::string(kFamilyWithSlots) + ", whose slots its functions are computed in; add it");
+  return all;
+}
+
+Refusals of_own(const Shared& shared, const Own& own) {
+  Refusals all;
+  const auto refuse = [&](bool applies, std::string key, std::string words) {
+    if (applies) all.push_back({std::move(key), std::move(words)});
+  };
+  const std::string all_alike =
+      "under a shared top all rows count alike: weights are B's, and would multiply derivatives that nobody sees; "
+      "leave "
+      "it out, or take shared.model.top: open";
+  refuse(!own.top.class_weights.empty(), "private.top.class_weights", all_alike);
+  refuse(own.data.weight_column.has_value(), "private.data.weight_column", all_alike);
+  refuse(
+      own.top.clip_gradient.has_value(), "private.top.clip_gradient",
+      "under a shared top nobody sees the norm of a gradient; leave it out and take a smaller learning rate, or take "
+      "shared.model.top: open");
+  const auto& metrics = own.top.metrics;
+  refuse(shared.training.early_stopping.patience > 0 && !metrics.empty() && metrics.front() != Metric::kLoss,
+         "private.top.metrics",
+         "early stopping watches the first of them in every validation, and under a shared top only the mean loss is "
+         "opened there: a row that is scored under many weights gives its features away. Say loss first");
+  return all;
+}
+
+}  // namespace
+
+std::optional<TopRefusal> refused_by_shared_top(const Shared& shared, const Own* own) {
+  if (!shared.model.shared_top()) {
+    if (shared.model.score_bits == kCoarseScoreBits) return std::nullopt;
+    return TopRefusal{"shared.model.score_bits",
+                      "is for a shared top, whose scores are opened rounded; leave it out, or set shared.model.top to "
+                      "shared"};
+  }
+  Refusals all = of_shared(shared);
+  if (own != nullptr) std::ranges::move(of_own(shared, *own), std::back_inserter(all));
+  if (all.empty()) return std::nullopt;
+  return std::move(all.front());
+}
+
+void check_shared_top(const Shared& shared, const Own* own, const Given& given) {
+  const std::optional<TopRefusal> refusal = refused_by_shared_top(shared, own);
+  if (refusal) check(false, given, refusal->key, refusal->words);
+}
+
+}  // namespace blindfl::app::job

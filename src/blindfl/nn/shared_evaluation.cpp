@@ -1,0 +1,38 @@
+#include "blindfl/nn/shared_evaluation.h"
+
+#include <torch/torch.h>
+
+#include "blindfl/base/error.h"
+#include "blindfl/data/batches.h"
+#include "blindfl/data/row_source.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+constexpr std::size_t kBatchesBetweenChecks = 16;
+
+}  // namespace
+
+std::optional<double> shared_mean_loss(SharedModel& model, SharedLossImpl& loss, const data::RowSource& rows,
+                                       std::size_t batch) {
+  require<InvalidArgument>(rows.rows() > 0, "a mean loss needs at least one row");
+  const torch::NoGradGuard no_grad;
+  std::optional<ShareMatrix> sum;
+  std::size_t batches = 0;
+  // A mean of values that are none is not opened.
+  const auto check = [&] {
+    check_ranges(model);
+    loss.check_ranges();
+  };
+  for (const auto& chosen : data::BatchOrder::sequential(rows.rows(), batch).batches(0)) {
+    const data::Batch x = rows.batch(chosen, batch);
+    const ShareMatrix of_batch = loss.summed_loss(model.scores(x), x);
+    sum = sum ? *sum + of_batch : of_batch;
+    if (++batches % kBatchesBetweenChecks == 0) check();
+  }
+  check();
+  return loss.open_mean(*sum, rows.rows());
+}
+
+}  // namespace blindfl::nn

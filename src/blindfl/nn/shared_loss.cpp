@@ -1,0 +1,289 @@
+#include "blindfl/nn/shared_loss.h"
+
+#include <array>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "blindfl/mpc/maximum.h"
+#include "blindfl/mpc/openings.h"
+#include "blindfl/mpc/shared_elements.h"
+#include "blindfl/mpc/shared_product.h"
+#include "blindfl/nn/all_checks.h"
+#include "blindfl/nn/labels.h"
+#include "blindfl/nn/shared_weight.h"
+#include "blindfl/nn/watched_function.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+/// Scores are below 2^15 where the largest is looked for.
+constexpr int kScoreBits = 16 + kSharedScale;
+constexpr int kScoreRing = 64;
+/// How far off functions are, in probabilities; and in expected counts, up to `kLargestCount`.
+constexpr double kProbabilityError = 2e-5;
+constexpr double kCountError = 5e-4;
+constexpr double kLargestLogCount = 5;
+constexpr double kLargestLabel = 0x1p11;
+// Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
+// row.
+constexpr double kLossError = 1e-4;
+constexpr int kLossFactorScale = 16;
+constexpr int kLossScale = 2 * kLossFactorScale;
+constexpr int kLossRing = 60;
+constexpr int kOpenedScale = 10;
+
+/// Local: `values` less a column of them, on each column.
+ShareMatrix less_column(ShareMatrix values, const ShareMatrix& column) {
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    for (std::size_t c = 0; c < values.cols(); ++c) values.row(r)[c] -= column.values()[r];
+  }
+  values.reduce();
+  return values;
+}
+
+/// Local: the sum of each row.
+ShareMatrix row_sums(const ShareMatrix& values) {
+  ShareMatrix sums(values.rows(), 1, values.scale(), values.ring_bits());
+  for (std::size_t r = 0; r < values.rows(); ++r) {
+    for (const UInt128 v : values.row(r)) sums.values()[r] += v;
+  }
+  sums.reduce();
+  return sums;
+}
+
+}  // namespace
+
+struct SharedLossImpl::Parts {
+  Parts(protocol::Session& s, Family f, std::size_t n, const SharedTopOptions& o)
+      : session(s), layer(s.new_layer()), family(f), outputs(n), options(o) {
+    const double range = o.score_range;
+    const auto add = [&](WatchedSpec spec) { functions.push_back(std::make_unique<WatchedFunction>(s, spec, o)); };
+    const auto classes = static_cast<double>(n);
+    switch (f) {
+      case Family::kLogistic:
+        add({.what = "the scores",
+             .functions = {mpc::Smooth::kSigmoid},
+             .low = -range,
+             .high = range,
+             .error = kProbabilityError,
+             .cols = 1});
+        break;
+      case Family::kMultinomial:
+        add({.what = "the scores, less the largest of their row,",
+             .functions = {mpc::Smooth::kExp},
+             .low = -range,
+             .high = 0.01,
+             .error = kProbabilityError,
+             .cols = n});
+        add({.what = "sums of exponentials",
+             .functions = {mpc::Smooth::kLog},
+             .low = 0.9,
+             .high = classes + 0.1,
+             .error = kProbabilityError,
+             .cols = 1});
+        add({.what = "logarithms of probabilities",
+             .functions = {mpc::Smooth::kExp},
+             .low = -range - std::log(classes),
+             .high = 0.01,
+             .error = kProbabilityError,
+             .cols = n});
+        break;
+      case Family::kPoisson:
+        add({.what = "logarithms of expected counts",
+             .functions = {mpc::Smooth::kExp},
+             .low = -2 * kLargestLogCount,
+             .high = kLargestLogCount,
+             .error = kCountError,
+             .noise = kCountError / 100,
+             .cols = 1});
+        break;
+      case Family::kLinear:
+        mpc::check_pieces("the derivative of the squared error", kLargestSharedDerivative, kSharedScale,
+                          static_cast<double>(o.batch * n * o.run.layers) *
+                              static_cast<double>(protocol::counted_passes(o.run, o.sgd)));
+        break;
+    }
+  }
+
+  /// Of multinomial scores: the scores less the largest of their row, and the logarithm of the sum of their
+  /// exponentials.
+  struct Normalised {
+    ShareMatrix below;
+    ShareMatrix largest;
+    ShareMatrix logs;
+  };
+  [[nodiscard]] Normalised normalised(const ShareMatrix& z);
+  /// This party's share of what the family predicts, where that takes a function.
+  [[nodiscard]] ShareMatrix predicted(const ShareMatrix& z);
+  /// What is only needed to know the loss, and made when it is first asked for.
+  struct ForValues {
+    std::unique_ptr<WatchedFunction> softplus;  ///< of kLogistic
+    std::unique_ptr<mpc::SharedElements> products;
+  };
+  ForValues& for_values();
+  /// Shares of the losses, a row for each row of the batch, at `kLossScale` in the ring of `kLossRing` bits.
+  [[nodiscard]] ShareMatrix losses(const ShareMatrix& z, const data::Batch& batch);
+  /// Labels as the same, at B.
+  [[nodiscard]] ShareMatrix targets(const data::Batch& batch, std::size_t rows, int scale) const;
+
+  protocol::Session& session;
+  std::uint32_t layer;
+  Family family;
+  std::size_t outputs;
+  SharedTopOptions options;
+  std::vector<std::unique_ptr<WatchedFunction>> functions;
+  std::optional<ForValues> values;
+};
+
+ShareMatrix SharedLossImpl::Parts::predicted(const ShareMatrix& z) {
+  if (family != Family::kMultinomial) return std::move(functions.at(0)->evaluate(z).front());
+  // softmax(z) = exp(z - max - log sum exp(z - max)).
+  const Normalised scores = normalised(z);
+  return std::move(functions.at(2)->evaluate(less_column(scores.below, scores.logs)).front());
+}
+
+SharedLossImpl::Parts::Normalised SharedLossImpl::Parts::normalised(const ShareMatrix& z) {
+  const ShareMatrix scores = narrowed(z, kScoreRing);
+  Normalised made{.below = {}, .largest = mpc::maximum(session, layer, scores, kScoreBits), .logs = {}};
+  made.below = less_column(scores, made.largest);
+  const ShareMatrix sums = row_sums(functions.at(0)->evaluate(made.below).front());
+  made.logs =
+      narrowed(rescale(functions.at(1)->evaluate(rescale(sums, kSharedScale)).front(), kSharedScale), kScoreRing);
+  return made;
+}
+
+SharedLossImpl::Parts::ForValues& SharedLossImpl::Parts::for_values() {
+  if (values) return *values;
+  values.emplace();
+  if (family == Family::kLogistic) {
+    values->softplus = std::make_unique<WatchedFunction>(session,
+                                                         WatchedSpec{.what = "the scores",
+                                                                     .functions = {mpc::Smooth::kSoftplus},
+                                                                     .low = -options.score_range,
+                                                                     .high = options.score_range,
+                                                                     .error = kLossError,
+                                                                     .cols = 1},
+                                                         options);
+  }
+  const std::uint64_t passes = protocol::counted_passes(options.run, options.sgd) * options.run.layers;
+  values->products =
+      std::make_unique<mpc::SharedElements>(session,
+                                            he::ElementSpec{.rows = options.batch,
+                                                            .cols = outputs,
+                                                            .ring_bits = kLossRing,
+                                                            .run_values = options.batch * outputs * passes},
+                                            protocol::Party::kB, options.scheme);
+  return *values;
+}
+
+// Of the exponential families it is the logarithm of what normalises, less the product of labels and scores; of kLinear
+// half the square of the difference.
+ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batch& batch) {
+  ForValues& parts = for_values();
+  const bool at_b = session.party() == protocol::Party::kB;
+  const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
+  ShareMatrix factor = narrowed(rescale(narrowed(z, kScoreRing), kLossFactorScale), kLossRing);
+  ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
+  if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
+  if (family == Family::kLinear) {
+    factor -= labels;
+    const ShareMatrix squares = parts.products->product(factor, factor);
+    ShareMatrix halves(squares.rows(), 1, kLossScale + 1, kLossRing);
+    std::ranges::copy(squares.values(), halves.values().begin());
+    return halves;
+  }
+  ShareMatrix normaliser;
+  if (family == Family::kMultinomial) {
+    const Normalised scores = normalised(z);
+    normaliser = at_loss_scale(scores.largest + scores.logs);
+  } else {
+    WatchedFunction& function = family == Family::kLogistic ? *parts.softplus : *functions.at(0);
+    normaliser = at_loss_scale(function.evaluate(z).front());
+  }
+  return normaliser - row_sums(parts.products->product(factor, labels));
+}
+
+ShareMatrix SharedLossImpl::Parts::targets(const data::Batch& batch, std::size_t rows, int scale) const {
+  std::vector<double> values(rows * outputs);
+  for (std::size_t r = 0; r < batch.labels.size(); ++r) {
+    if (family == Family::kMultinomial) {
+      values[r * outputs + static_cast<std::size_t>(batch.labels[r])] = 1;
+    } else {
+      values[r] = batch.labels[r];
+    }
+  }
+  return encode_ring(rows, outputs, values, scale, kLargestLabel);
+}
+
+SharedLossImpl::SharedLossImpl(protocol::Session& session, Family family, std::size_t outputs,
+                               const SharedTopOptions& options)
+    : parts_(std::make_unique<Parts>(session, family, outputs, options)) {}
+
+SharedLossImpl::~SharedLossImpl() = default;
+
+SharedLossImpl::Step::Step(SharedTensor scores, SharedDerivative derivative)
+    : scores_(std::move(scores)), derivative_(std::move(derivative)) {}
+
+void SharedLossImpl::Step::backward() {
+  require<InvalidArgument>(static_cast<bool>(scores_.backward),
+                           "one backward pass for each forward pass, which was not made without gradients");
+  std::exchange(scores_.backward, nullptr)(derivative_);
+}
+
+SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const data::Batch& batch) {
+  Parts& parts = *parts_;
+  const Stopwatch::Lap lap(parts.session.protocol_time());
+  check(scores, batch);
+  const bool at_b = parts.session.party() == protocol::Party::kB;
+  const std::size_t padded = scores.share.rows();
+  const bool linear = parts.family == Family::kLinear;
+  SharedDerivative derivative{.share = linear ? narrowed(scores.share, kScoreRing) : parts.predicted(scores.share)};
+  ShareMatrix& share = derivative.share;
+  if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
+  for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
+  if (linear) {
+    share = mpc::make_pieces(parts.session, parts.layer, share);
+    derivative.integers = true;
+  }
+  return {scores, std::move(derivative)};
+}
+
+void SharedLossImpl::check(const SharedTensor& scores, const data::Batch& batch) const {
+  require<InvalidArgument>(scores.share.cols() == parts_->outputs && scores.share.rows() == parts_->options.batch,
+                           "a loss of batches of ", parts_->options.batch, " rows with ", parts_->outputs,
+                           " scores each, not ", scores.share.rows(), " with ", scores.share.cols());
+  require<InvalidArgument>(batch.weights.empty() && batch.counts.empty(),
+                           "under a shared top all rows count alike: weights and placeholders need an open one");
+  if (parts_->session.party() != protocol::Party::kB) return;
+  require<InvalidArgument>(batch.labels.size() == scores.rows, "a loss of ", scores.rows,
+                           " rows needs as many labels, not ", batch.labels.size());
+  check_labels(parts_->family, std::span<const double>(batch.labels), parts_->outputs, kLargestSharedDerivative);
+}
+
+ShareMatrix SharedLossImpl::summed_loss(const SharedTensor& scores, const data::Batch& batch) {
+  const Stopwatch::Lap lap(parts_->session.protocol_time());
+  check(scores, batch);
+  ShareMatrix losses = parts_->losses(scores.share, batch);
+  for (std::size_t r = scores.rows; r < losses.rows(); ++r) losses.values()[r] = 0;
+  return mpc::sum_of(losses);
+}
+
+std::optional<double> SharedLossImpl::open_mean(const ShareMatrix& sum, std::size_t rows) {
+  require<InvalidArgument>(rows > 0, "a mean needs at least one row");
+  const auto sum_of_rows = mpc::open_sum(parts_->session, parts_->layer, sum,
+                                         {.scale = kOpenedScale, .noise_bits = bit_length(rows), .largest = 0x1p26});
+  if (!sum_of_rows) return std::nullopt;
+  return *sum_of_rows / static_cast<double>(rows);
+}
+
+void SharedLossImpl::check_ranges() {
+  AllChecks checks;
+  for (const auto& function : parts_->functions) checks.run([&] { function->check_range(); });
+  if (parts_->values && parts_->values->softplus) checks.run([&] { parts_->values->softplus->check_range(); });
+  checks.finish();
+}
+
+}  // namespace blindfl::nn

@@ -1,0 +1,64 @@
+#include <utility>
+
+#include "blindfl/base/error.h"
+#include "blindfl/mpc/shared_product.h"
+#include "blindfl/mpc/shared_relu.h"
+#include "blindfl/nn/shared_modules.h"
+
+namespace blindfl::nn {
+
+namespace {
+
+/// Values are below 2^15.
+constexpr int kValueBits = 16 + kSharedScale;
+constexpr int kRing = 64;
+
+}  // namespace
+
+struct SharedReLUImpl::Parts {
+  explicit Parts(protocol::Session& s) : session(s), layer(s.new_layer()), relu(s, kValueBits, kRing) {}
+
+  protocol::Session& session;
+  std::uint32_t layer;
+  mpc::SharedRelu relu;
+  std::uint64_t passes = 0;  ///< that keep what the way back takes: only of the last there is something
+};
+
+SharedReLUImpl::SharedReLUImpl(protocol::Session& session, const SharedTopOptions& /*options*/)
+    : parts_(std::make_shared<Parts>(session)) {}
+
+SharedReLUImpl::~SharedReLUImpl() = default;
+
+SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
+  using Keep = mpc::SharedRelu::Keep;
+  const Stopwatch::Lap lap(parts_->session.protocol_time());
+  const bool training = torch::GradMode::is_enabled();
+  SharedTensor made{
+      .session = x.session,
+      .share = parts_->relu.forward(narrowed(x.share, kRing), training ? Keep::kForBackward : Keep::kNothing),
+      .rows = x.rows};
+  if (!training) return made;
+  // Shares of the selected derivatives are modulo 2^64; layers below take integers.
+  made.backward = [parts = parts_, pass = ++parts_->passes, below = x.backward](const SharedDerivative& d) {
+    // Otherwise the bits of another batch would select, without a word.
+    require<InvalidArgument>(pass == parts->passes,
+                             "ReLU: the backward pass of a batch comes before the forward pass of the next");
+    const ShareMatrix share = rescale(d.share, kSharedScale);
+    ShareMatrix selected = parts->relu.backward(narrowed(share, kRing));
+    if (below) below({.share = mpc::make_pieces(parts->session, parts->layer, selected), .integers = true});
+  };
+  return made;
+}
+
+void SharedSequentialImpl::push_back(const std::shared_ptr<SharedModule>& layer) {
+  register_module(std::to_string(layers_.size()), layer);
+  layers_.push_back(layer);
+}
+
+SharedTensor SharedSequentialImpl::forward(const SharedTensor& x) {
+  SharedTensor value = x;
+  for (const auto& layer : layers_) value = layer->forward(value);
+  return value;
+}
+
+}  // namespace blindfl::nn

@@ -1,0 +1,247 @@
+// Models whose top is on shares, against plain libtorch from the same start: scores, and weights after many steps with
+// momentum. Over the lattice at its shipped parameters, which a shared top needs for its functions.
+
+#include "blindfl/nn/shared_models.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/mpc/steps.h"
+#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/nn/shared_evaluation.h"
+#include "blindfl/nn/state.h"
+#include "nn/vertical_fixture.h"
+#include "testing/thrown.h"
+
+namespace blindfl::nn::shared_models_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t kBatch = 32;
+constexpr std::size_t kSteps = 200;
+
+struct Case {
+  std::string name;
+  Family family = Family::kLogistic;
+  std::size_t outputs = 1;
+  std::vector<std::size_t> hidden{};
+  Activation activation = Activation::kRelu;
+};
+
+const he::LatticeScheme& lattice() {
+  static const he::LatticeScheme scheme;
+  return scheme;
+}
+
+made_up::Task task_of(Family family) {
+  switch (family) {
+    case Family::kLogistic:
+      return made_up::Task::kBinary;
+    case Family::kMultinomial:
+      return made_up::Task::kMulticlass;
+    case Family::kLinear:
+      return made_up::Task::kRegression;
+    case Family::kPoisson:
+      break;
+  }
+  return made_up::Task::kCount;
+}
+
+/// Opened weights, in the order of the model's federated parameters.
+using Weights = std::vector<torch::Tensor>;
+
+Weights opened(const std::vector<ShareMatrix>& a, const std::vector<ShareMatrix>& b) {
+  Weights weights;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const ShareMatrix sum = open(a[i], b[i]);
+    weights.push_back(to_tensor(decode_ring(sum), sum.rows(), sum.cols()).requires_grad_());
+  }
+  return weights;
+}
+
+std::vector<ShareMatrix> pieces_of(const FederatedModule& model) {
+  std::vector<ShareMatrix> pieces;
+  for (const FederatedParameter& parameter : model.federated_parameters()) pieces.push_back(parameter.piece());
+  return pieces;
+}
+
+class SharedModels : public ::testing::TestWithParam<Case> {
+ protected:
+  testing::TwoParties parties_{lattice()};
+  VerticalData data_{rounded(made_up::make_synthetic({.rows = 150,  // the last batch is padded
+                                                      .columns_a = 6,
+                                                      .columns_b = 5,
+                                                      .task = task_of(GetParam().family),
+                                                      .classes = GetParam().outputs})
+                                 .joined,
+                             16),
+                     6, kBatch};
+  SgdOptions sgd_{.learning_rate = GetParam().family == Family::kPoisson ? 0.01 : 0.05, .momentum = 0.9};
+
+  [[nodiscard]] std::vector<std::uint32_t> rows(std::size_t step) const {
+    std::vector<std::uint32_t> rows;
+    const auto all = static_cast<std::uint32_t>(data_.joined.rows());
+    const auto first = static_cast<std::uint32_t>(kBatch * (step % ((all + kBatch - 1) / kBatch)));
+    for (std::uint32_t i = first; i < std::min<std::uint32_t>(all, first + kBatch); ++i) rows.push_back(i);
+    return rows;
+  }
+  [[nodiscard]] std::shared_ptr<SharedModel> make(Session& s) const {
+    const Case& c = GetParam();
+    const SharedTopOptions options{.batch = kBatch, .sgd = sgd_};
+    if (c.hidden.empty()) {
+      return SharedGeneralizedLinear(s, data_.shape, c.outputs, MatMulOptions{}, options).ptr();
+    }
+    return SharedMlp(s, data_.shape, c.hidden, c.outputs, c.activation, MatMulOptions{}, options).ptr();
+  }
+  [[nodiscard]] SharedLoss make_loss(Session& s) const {
+    return SharedLoss(s, GetParam().family, GetParam().outputs, SharedTopOptions{.batch = kBatch, .sgd = sgd_});
+  }
+  /// Scores of the plain model with these weights.
+  [[nodiscard]] torch::Tensor plain_scores(const Weights& w, const std::vector<std::uint32_t>& rows) const {
+    torch::Tensor z = torch::mm(lab::features_tensor(data_.joined.select_rows(rows)), torch::cat({w[0], w[1]})) + w[2];
+    for (std::size_t i = 3; i + 1 < w.size(); i += 2) {
+      z = torch::mm(GetParam().activation == Activation::kRelu ? torch::relu(z) : torch::tanh(z), w[i]) + w[i + 1];
+    }
+    return z;
+  }
+  void train(Weights& w, std::size_t steps) const {
+    torch::optim::SGD sgd(w, torch::optim::SGDOptions(sgd_.learning_rate).momentum(sgd_.momentum));
+    for (std::size_t i = 0; i < steps; ++i) {
+      sgd.zero_grad();
+      loss(GetParam().family, plain_scores(w, rows(i)), to_tensor(data_.joined.select_rows(rows(i)).labels()))
+          .backward();
+      sgd.step();
+    }
+  }
+  [[nodiscard]] data::Batch batch(Party party, std::size_t step) const {
+    return data::make_batch(data_.at(party), rows(step), kBatch);
+  }
+  void take_steps(Session& s, SharedModel& model, SharedLoss& loss, FederatedOptimizer& optimizer, std::size_t from,
+                  std::size_t to) const {
+    for (std::size_t i = from; i < to; ++i) {
+      const data::Batch x = batch(s.party(), i);
+      optimizer.zero_grad();
+      loss->forward(model.scores(x), x).backward();
+      optimizer.step();
+      if (i % 16 == 15) loss->check_ranges();
+    }
+  }
+};
+
+TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
+  const auto [a, b] = parties_.run([&](Session& s) {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    const auto mean = shared_mean_loss(*model, *loss, data::RowsInMemory(data_.at(s.party())), kBatch);
+    return std::pair(pieces_of(*model), mean);
+  });
+  const Weights w = opened(a.first, b.first);
+  std::vector<std::uint32_t> all(data_.joined.rows());
+  std::iota(all.begin(), all.end(), 0U);
+  const double plain = loss(GetParam().family, plain_scores(w, all), to_tensor(data_.joined.labels())).item<double>();
+  EXPECT_FALSE(a.second.has_value());
+  ASSERT_TRUE(b.second.has_value());
+  EXPECT_NEAR(*b.second, plain, 0.006) << "noise is at most 2^-7, and deviates by 2^-10";
+  EXPECT_NE(*b.second, plain);
+  for (const Party party : {Party::kA, Party::kB}) {
+    std::uint64_t opened_bytes = 0;
+    for (const auto& [step, traffic] : parties_.recording(party).sent()) {
+      // Pieces hide as noise does; and bits of ranges are stated.
+      const bool pieces = step == net::Step(mpc::steps::kPieces) || step == net::Step(mpc::steps::kRangeShare);
+      if (net::describe(step).protection == net::Protection::kShare && !pieces) opened_bytes += traffic.bytes;
+    }
+    EXPECT_EQ(opened_bytes, party == Party::kA ? 8U : 0U);
+  }
+}
+
+TEST_P(SharedModels, ScoresAndTrainedWeightsAreThoseOfLibtorch) {
+  struct Result {
+    std::vector<ShareMatrix> before;
+    torch::Tensor scores;
+    std::vector<ShareMatrix> after;
+  };
+  const auto [a, b] = parties_.run([&](Session& s) {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    FederatedOptimizer optimizer(*model, sgd_);
+    Result result{.before = pieces_of(*model), .scores = {}, .after = {}};
+    {
+      const torch::NoGradGuard no_grad;
+      result.scores = model->open_scores(model->scores(batch(s.party(), 4)), 14);
+    }
+    take_steps(s, *model, loss, optimizer, 0, kSteps);
+    result.after = pieces_of(*model);
+    return result;
+  });
+  Weights w = opened(a.before, b.before);
+  const Weights start = opened(a.before, b.before);
+  EXPECT_EQ(a.scores.size(0), 0);
+  EXPECT_EQ(b.scores.size(0), 22) << "padding is not opened";
+  EXPECT_LE(largest_difference(b.scores, plain_scores(w, rows(4))), 2e-4);
+  train(w, kSteps);
+  const Weights after = opened(a.after, b.after);
+  double moved = 0;
+  for (std::size_t i = 0; i < w.size(); ++i) {
+    EXPECT_LE(largest_difference(after[i], w[i]), 1e-3) << "parameter " << i;
+    moved = std::max(moved, largest_difference(start[i], w[i]));
+  }
+  EXPECT_GT(moved, 0.05);
+}
+
+constexpr std::size_t kFollowedSteps = 30;
+
+class SharedKinks : public SharedModels {};
+
+// At a kink the last bit of a value decides about a whole derivative, so the plain model starts each step where the
+// federated one does.
+TEST_P(SharedKinks, EachStepIsThatOfLibtorch) {
+  using Moments = std::vector<std::vector<ShareMatrix>>;
+  const auto [a, b] = parties_.run([&](Session& s) {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    FederatedOptimizer optimizer(*model, sgd_);
+    Moments moments{pieces_of(*model)};
+    for (std::size_t i = 0; i < kFollowedSteps; ++i) {
+      take_steps(s, *model, loss, optimizer, i, i + 1);
+      moments.push_back(pieces_of(*model));
+    }
+    return moments;
+  });
+  Weights w = opened(a[0], b[0]);
+  torch::optim::SGD sgd(w, torch::optim::SGDOptions(sgd_.learning_rate).momentum(sgd_.momentum));
+  for (std::size_t i = 0; i < kFollowedSteps; ++i) {
+    const Weights now = opened(a[i], b[i]);
+    const Weights next = opened(a[i + 1], b[i + 1]);
+    const torch::Tensor labels = to_tensor(data_.joined.select_rows(rows(i)).labels());
+    {
+      const torch::NoGradGuard no_grad;
+      for (std::size_t p = 0; p < w.size(); ++p) w[p].copy_(now[p]);
+    }
+    sgd.zero_grad();
+    loss(GetParam().family, plain_scores(w, rows(i)), labels).backward();
+    sgd.step();
+    for (std::size_t p = 0; p < w.size(); ++p) {
+      ASSERT_LE(largest_difference(next[p], w[p]), 1e-3) << "step " << i << ", parameter " << p;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, SharedKinks,
+    ::testing::Values(Case{.name = "relu", .hidden = {8, 4}},
+                      Case{.name = "relu_classes", .family = Family::kMultinomial, .outputs = 3, .hidden = {6}}),
+    [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(Models, SharedModels,
+                         ::testing::Values(Case{.name = "logistic"},
+                                           Case{.name = "multinomial", .family = Family::kMultinomial, .outputs = 4},
+                                           Case{.name = "linear", .family = Family::kLinear},
+                                           Case{.name = "poisson", .family = Family::kPoisson},
+                                           Case{.name = "tanh", .hidden = {6}, .activation = Activation::kTanh}),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace blindfl::nn::shared_models_test

@@ -1,0 +1,120 @@
+"""A top that nobody sees into: trained over TLS, killed and resumed, scored once; and driven out of its range."""
+
+import re
+import subprocess
+
+import program
+from program import ProgramTest, Table, wait_until
+
+# Batches large enough that functions have few frequencies, which makes them quick to fit.
+TRAINING = {"epochs": 10, "batch": 64, "learning_rate": 0.2, "validation_share": 0.1}
+SHARED = {"model": {"kind": "lr", "top": "shared"}, "training": TRAINING, "alignment": {"mode": "intersection"}}
+ACCEPTS_NOTHING = ["--set", "private.accept=nothing"]
+
+
+class SharedTop(ProgramTest):
+    def lr_pair(self, **training):
+        shared = {**SHARED, "training": {**TRAINING, **training}}
+        patience = {"link": {"patience": 5}}
+        return self.pair(shared, table=Table(3, 300), test=Table(4, 60, first_id=70000), private_a=patience,
+                         private_b=patience)
+
+    def check_report(self, pair):
+        """Both are told what B learned, and nobody reads of an open top."""
+        for party in "ab":
+            report = (pair.folder / party / "run/report.html").read_text()
+            self.assertNotIn("open top", report)
+            self.assertIn("whether all values were inside the range of the functions", report)
+        rows = pair.summary("b")["rows"]["test"]
+        self.assertIn(f"the mean loss of each epoch&#39;s validation, and the scores of {rows} rows, once, rounded to 4 "
+                      "fractional bits; nothing else", (pair.b / "run/report.html").read_text().replace("'", "&#39;"))
+
+    def test_is_killed_resumed_and_scores_once(self):
+        pair = self.lr_pair(checkpoint_every=3)
+        parties = pair.start("train", extra_a=ACCEPTS_NOTHING)
+        self.assertTrue(wait_until(lambda: max(pair.checkpoints("a"), default=0) >= 3))
+        parties[0].kill()
+        self.assertEqual(parties[1].end(), 1)
+        self.assertRegex(parties[1].complaint(), r"Nothing is lost up to step \d+: `blindfl resume` at both parties")
+        a, b = pair.both("resume", extra_a=ACCEPTS_NOTHING)
+        self.check_finished(pair)
+        self.assertGreater(pair.results()["auc"], 0.8, b.printed())
+        self.check_report(pair)
+        # No loss of a step, which nobody knows; of validation the mean loss and nothing else.
+        lines = pair.metrics("b")
+        self.assertNotIn("loss", {name for line in lines if line["set"] == "train" for name in line})
+        self.assertEqual(len([line for line in lines if line["set"] == "validation"]), TRAINING["epochs"])
+        validations = re.findall(r"^validation +(.*)$", b.printed(), re.MULTILINE)
+        self.assertTrue(validations)
+        for measured in validations:
+            self.assertRegex(measured, r"^loss \d\.\d{4}$")
+        # The test was the first scoring of its file: another would round the same scores anew.
+        refused = program.Process("predict", pair.a, ACCEPTS_NOTHING)
+        self.assertEqual(refused.end(), 1)
+        self.assertIn("has been scored 1 time with this model, and private.limits.scorings is 1. Under a shared top",
+                      refused.complaint())
+        self.check_inspected(pair)
+        self.check_rounded(pair)
+
+    def check_inspected(self, pair):
+        inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.a / "run")], capture_output=True,
+                                   text=True, check=True).stdout
+        self.assertRegex(inspected, r"top +shared; scores are rounded to 4 fractional bits")
+        self.assertRegex(inspected, r"scored +1 time by model")
+
+    def check_rounded(self, pair):
+        """People that were not scored yet; each probability is that of a logit with 4 fractional bits."""
+        for party, columns in (("a", "id,a0,a1,a2,city"), ("b", "id,b0,b1,b2,job")):
+            others = Table(9, 30, first_id=80000)
+            rows = others.a if party == "a" else {name: row[:4] for name, row in others.b.items()}
+            pair._write_csv(pair.folder / party / "others.csv", columns, list(rows), rows)
+        scores = pair.b / "scores.csv"
+        data = {f"extra_{party}": ["--data", str(pair.folder / party / "others.csv")] for party in "ab"}
+        data["extra_a"] += ACCEPTS_NOTHING
+        data["extra_b"] += ["--scores", str(scores)]
+        b = pair.both("predict", **data)[1]
+        self.assertIn("scores are rounded to 4 fractional bits, each time anew", b.printed())
+        probabilities = [float(line.split(",")[-1]) for line in scores.read_text().splitlines()[1:]]
+        self.assertEqual(len(probabilities), 30)
+        moderate = {p for p in probabilities if 0.01 < p < 0.99}  # others are too near 0 or 1 for floats to tell the logit
+        self.assertGreater(len(moderate), 5)
+        for p in moderate:
+            sixteenths = 16 * program.math.log(p / (1 - p))
+            self.assertAlmostEqual(sixteenths, round(sixteenths), delta=0.01)
+
+    def test_out_of_its_range_both_are_told_and_a_good_checkpoint_stays(self):
+        pair = self.lr_pair(learning_rate=500, checkpoint_every=1)
+        parties = pair.start("train", extra_a=ACCEPTS_NOTHING)
+        for party in parties:
+            self.assertEqual(party.end(), 1, party.printed())
+            self.assertRegex(party.complaint(), r"^blindfl train: after step \d+: values of the scores left the interval")
+            self.assertIn("Lower the learning rate", party.complaint())
+            self.assertRegex(party.complaint(), r"The checkpoint of step \d+ is from before, and stays")
+        self.assertEqual(pair.checkpoints("a").keys(), pair.checkpoints("b").keys())
+        self.assertTrue(pair.checkpoints("a"))
+        for party in "ab":
+            self.assertEqual(pair.summary(party)["state"], "failed")
+        # It can be resumed, with the options that it began with, and so leaves its range again.
+        newest = max(pair.checkpoints("a"))
+        for party in pair.start("resume", extra_a=ACCEPTS_NOTHING):
+            self.assertEqual(party.end(), 1)
+            self.assertIn(f"resuming after step {newest} of ", party.printed())
+            self.assertIn("left the interval", party.complaint())
+
+    def test_fine_scores_are_for_a_to_accept(self):
+        pair = self.lr_pair()
+        fine = ["--set", "shared.model.score_bits=8"]
+        alone = program.Process("train", pair.a, [*ACCEPTS_NOTHING, *fine])
+        self.assertEqual(alone.end(), 1)
+        self.assertIn("private.accept: with shared.model.score_bits above 4", alone.complaint())
+        self.assertIn("accept: fine_scores", alone.complaint())
+        self.assertNotIn("dialling", alone.printed())
+        planned = subprocess.run([program.program(), "plan", "--job", str(pair.a / "job.yaml"), "--no-measure", *fine],
+                                 capture_output=True, text=True, check=True).stdout
+        self.assertIn("NOT COUNTED EITHER: the shared top.", planned)
+        self.assertIn("private.accept is open_top: `train` will refuse to start.", planned)
+        self.assertNotIn("Open top", planned)
+
+
+if __name__ == "__main__":
+    program.run_tests(__name__)
