@@ -179,7 +179,7 @@ TEST_P(EmbedHostile, AFlippedBitInAnyMessageIsAProtocolError) {
       if (!in_all_ways() && i != number % std::size(places)) continue;
       const Tampering tampering{.flip_bit = 8 * places[i] + number % 8};
       EXPECT_THROW(run_spoilt<TamperingTransport>(party, tampering), ProtocolError)
-          << net::name_of(message.step) << ", byte " << places[i] - first;
+          << net::name_of(testing::all_steps().known(message.step)) << ", byte " << places[i] - first;
     }
   });
 }
@@ -188,7 +188,8 @@ TEST_P(EmbedHostile, ALinkThatEndsWithinAnyMessageIsATransportError) {
   for_messages(1, [&](Party party, std::uint64_t number, const net::Message& message, std::uint64_t first) {
     const std::uint64_t whole = net::kFrameHeaderBytes + message.size + net::kFrameTrailerBytes;
     const Tampering tampering{.cut_after = first + 1 + (whole - 2) * (number % 5) / 4};
-    EXPECT_THROW(run_spoilt<TamperingTransport>(party, tampering), TransportError) << net::name_of(message.step);
+    EXPECT_THROW(run_spoilt<TamperingTransport>(party, tampering), TransportError)
+        << net::name_of(testing::all_steps().known(message.step));
   });
 }
 
@@ -210,7 +211,7 @@ TEST_P(EmbedHostile, AnyMessageOfAnotherLengthStepOrLayerIsAProtocolError) {
     for (std::size_t i = 0; i < changes.size(); ++i) {
       if (!in_all_ways() && i != number % changes.size()) continue;
       EXPECT_THROW(run_spoilt<ForgingTransport>(party, (Forgery{number, changes[i].second})), ProtocolError)
-          << net::name_of(message.step) << ": " << changes[i].first;
+          << net::name_of(testing::all_steps().known(message.step)) << ": " << changes[i].first;
     }
   });
 }
@@ -218,14 +219,21 @@ TEST_P(EmbedHostile, AnyMessageOfAnotherLengthStepOrLayerIsAProtocolError) {
 TEST_P(EmbedHostile, AnyMessageOfGarbageIsAnError) {
   for_messages(3, [&](Party party, std::uint64_t number, const net::Message& message, std::uint64_t) {
     const Forgery forgery{number, [](net::Message&, Bytes& payload) { std::ranges::fill(payload, std::byte{0xff}); }};
-    try {
-      run_spoilt<ForgingTransport>(party, forgery);
-      ADD_FAILURE() << net::name_of(message.step) << " was taken";
-    } catch (const ProtocolError&) {
-      // What is no ciphertext, or opens to what cannot be.
-    } catch (const ConfigError&) {
-      EXPECT_EQ(message.step, steps::kAgreement);
+    // Corrections of pieces are uniform words: with garbage each piece is as large as it may be by a chance of 1/2, and
+    // so a message of six is taken now and then if nothing is opened afterwards.
+    const bool by_chance = message.step == steps::kPieceCorrection && GetParam().top == Top::kShared;
+    bool taken = true;
+    for (int i = 0; taken && i < (by_chance ? 20 : 1); ++i) {
+      try {
+        run_spoilt<ForgingTransport>(party, forgery);
+      } catch (const ProtocolError&) {
+        taken = false;  // what is no ciphertext, or opens to what cannot be
+      } catch (const ConfigError&) {
+        taken = false;
+        EXPECT_EQ(message.step, steps::kAgreement);
+      }
     }
+    EXPECT_FALSE(taken) << net::name_of(testing::all_steps().known(message.step)) << " was taken";
   });
 }
 
