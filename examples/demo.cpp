@@ -3,6 +3,8 @@
 //
 //   blindfl_demo make FOLDER       writes FOLDER/a/{train,test}.csv and FOLDER/b/{train,test}.csv
 //   blindfl_demo compare FOLDER    reads B's scores of the test rows and prints the table of AUCs
+//   blindfl_demo attack            what a B that only looks reads of A's columns, from an open top and from a shared
+//   one
 
 #include <algorithm>
 #include <filesystem>
@@ -14,6 +16,8 @@
 #include <string>
 #include <vector>
 
+#include "attacks/attack_binary_columns.h"
+#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
 #include "blindfl/lab/local_deep.h"
@@ -184,6 +188,44 @@ void compare(const fs::path& folder) {
             << "    B alone:   plain libtorch, B's columns only        " << plain_auc(people, false) << "\n";
 }
 
+/// The first categories of A's interests as columns of zeros and ones, and B's numbers, of test people.
+blindfl::attacks::TwoTables interests(std::size_t rows, std::size_t columns) {
+  const auto people = make_people();
+  const auto chosen = common(kPeople - kTestPeople, kPeople);
+  const std::vector<float> numbers = people.joined.to_dense();
+  const auto count = static_cast<std::int64_t>(rows);
+  torch::Tensor a = torch::zeros({count, static_cast<std::int64_t>(columns)}, torch::kFloat64);
+  torch::Tensor b = torch::zeros({count, static_cast<std::int64_t>(kColumns)}, torch::kFloat64);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    people.a.encoded.back().for_each_in_row(chosen.at(i), [&](std::size_t category, std::int64_t /*times*/) {
+      if (category < columns) a.index_put_({row, static_cast<std::int64_t>(category)}, 1.0);
+    });
+    for (std::size_t c = 0; c < kColumns; ++c) {
+      b.index_put_({row, static_cast<std::int64_t>(c)}, numbers[chosen[i] * 2 * kColumns + kColumns + c]);
+    }
+  }
+  return {.a = std::move(a), .b = std::move(b)};
+}
+
+/// The attack on an open top of SECURITY.md, on what B really has of the first layer's outputs, under encryption.
+void attack() {
+  constexpr std::size_t kRows = 1000;
+  constexpr std::size_t kInterests = 12;
+  namespace attacks = blindfl::attacks;
+  const attacks::TwoTables rows = interests(kRows, kInterests);
+  const auto recovered = [&](blindfl::protocol::Top top) {
+    const attacks::ViewOptions options{.out = 16, .top = top};
+    const torch::Tensor seen = attacks::record_scoring(*blindfl::make_scheme("lattice"), rows, options);
+    return attacks::fraction_of(attacks::attack_binary_columns(seen, rows.b, options.output_scale), rows.a);
+  };
+  const attacks::RecoveredFraction open = recovered(blindfl::protocol::Top::kOpen);
+  const attacks::RecoveredFraction shared = recovered(blindfl::protocol::Top::kShared);
+  std::cout << "  B looks for " << open.of << " of A's interests in what it has of the first layer's outputs of "
+            << kRows << " people: with an open top it recovers " << open.recovered << " of " << open.of
+            << ", with a shared top, as here, " << shared.recovered << " of " << shared.of << ".\n";
+}
+
 }  // namespace
 
 int main(int argc, char** argv) try {
@@ -192,8 +234,10 @@ int main(int argc, char** argv) try {
     make(words[1]);
   } else if (words.size() == 2 && words[0] == "compare") {
     compare(words[1]);
+  } else if (words.size() == 1 && words[0] == "attack") {
+    attack();
   } else {
-    std::cerr << "usage: blindfl_demo make FOLDER | blindfl_demo compare FOLDER\n";
+    std::cerr << "usage: blindfl_demo make FOLDER | blindfl_demo compare FOLDER | blindfl_demo attack\n";
     return 2;
   }
   return 0;

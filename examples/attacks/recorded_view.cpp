@@ -76,6 +76,7 @@ nn::MatMulOptions layer_of(const ViewOptions& options) {
   nn::MatMulOptions layer;
   layer.initial_deviation = options.initial_deviation;
   layer.output_scale = options.output_scale;
+  layer.top = options.top;
   return layer;
 }
 
@@ -93,8 +94,12 @@ Tensor record_scoring(const he::Scheme& scheme, const TwoTables& rows, const Vie
   const nn::FeatureShape shape = shape_of(rows, options);
   const auto seen = protocol::run_in_process(scheme, [&](Session& session) {
     nn::MatMul layer(session, shape, options.out, layer_of(options));
-    return train::score([&](const data::Batch& batch) { return layer->forward(batch); },
-                        own_rows(session.party(), rows, shape), options.batch);
+    const auto seen_of = [&](const data::Batch& batch) {
+      if (options.top == protocol::Top::kOpen) return layer->forward(batch);
+      const nn::SourceOutput output = layer->shares(batch);
+      return numbers_of(output.shares.front().output.share).narrow(0, 0, nn::torch_size(batch.rows));
+    };
+    return train::score(seen_of, own_rows(session.party(), rows, shape), options.batch);
   });
   return seen.second.to(torch::kFloat64);
 }

@@ -29,6 +29,7 @@ struct ViewOptions {
   std::size_t batch = 128;
   double initial_deviation = 0.0;  ///< 0: as torch's Linear
   int output_scale = 16;
+  protocol::Top top = protocol::Top::kOpen;  ///< of a scoring
   // Of training:
   std::size_t epochs = 2;
   double learning_rate = 0.5;
@@ -43,7 +44,8 @@ struct ViewOptions {
 /// The numbers that a matrix stands for, or those of a share read as if it were no share: rows x columns.
 [[nodiscard]] torch::Tensor numbers_of(const ShareMatrix& matrix);
 
-/// Z of all rows, opened once under initial weights: rows x out. Throws whatever the protocol throws.
+/// What B has of Z of all rows under initial weights, rows x out: opened once, or under a shared top its share, read as
+/// numbers. Throws whatever the protocol throws.
 [[nodiscard]] torch::Tensor record_scoring(const he::Scheme& scheme, const TwoTables& rows, const ViewOptions& options);
 
 /// Trains on `training`, and opens the rows of `validation` after each epoch, as the program does.

@@ -187,9 +187,10 @@ TEST_F(Init, WritesAPairForOneMachine) {
 TEST_F(Init, AsksAWhatItAccepts) {
   (void)folder_.write("a.csv", people(2));
   const auto words = [&](const std::string& out, std::vector<std::string> more = {}) {
-    std::vector<std::string> all{"--party", "A",     "--data",      at("a.csv"), "--dial",      "b.org:7000",
-                                 "--model", "lr",    "--id",        "person_id", "--align",     "intersection",
-                                 "--out",   at(out), "--plaintext", "--kind",    "label=ignore"};
+    std::vector<std::string> all{"--party", "A",     "--data",      at("a.csv"), "--dial",       "b.org:7000",
+                                 "--model", "lr",    "--id",        "person_id", "--align",      "intersection",
+                                 "--out",   at(out), "--plaintext", "--kind",    "label=ignore", "--top",
+                                 "open"};
     all.insert(all.end(), more.begin(), more.end());
     return all;
   };
@@ -215,6 +216,34 @@ TEST_F(Init, AsksAWhatItAccepts) {
               AllOf(HasSubstr("\n  #accept: nothing\n"), HasSubstr("# what A accepts, and only A says.")));
   EXPECT_THAT(call(words("wrong.yaml", {"--accept", "all"})).err,
               HasSubstr("--accept must be open_top, fine_scores or nothing"));
+}
+
+TEST_F(Init, TakesAnOpenTopOnlyWhereASharedOneCannotBeAndSaysSo) {
+  (void)folder_.write("b.csv", people(2));
+  const auto drafted = [&](const std::string& out, std::vector<std::string> more) {
+    std::vector<std::string> all{"--party",   "B",           "--data", at("b.csv"), "--id",
+                                 "person_id", "--plaintext", "--out",  at(out)};
+    all.insert(all.end(), more.begin(), more.end());
+    const Result result = call(all);
+    EXPECT_EQ(result.code, kDone) << result.err;
+    return std::pair(job::load_job(folder_ / out).shared.model.top, result.out);
+  };
+  const auto [usual, said] = drafted("lr.yaml", {"--model", "lr"});
+  EXPECT_EQ(usual, protocol::Top::kShared);
+  EXPECT_THAT(said, Not(HasSubstr("shared.model.top")));
+  const auto [dlrm, of_dlrm] = drafted("dlrm.yaml", {"--model", "dlrm"});
+  EXPECT_EQ(dlrm, protocol::Top::kOpen);
+  EXPECT_THAT(of_dlrm, HasSubstr("shared.model.top is open, which A must accept, because a shared top is refused "
+                                 "(shared.model.top): the interaction of dlrm"));
+  const auto [union_top, of_union] = drafted("union.yaml", {"--model", "lr", "--align", "union"});
+  EXPECT_EQ(union_top, protocol::Top::kOpen);
+  EXPECT_THAT(of_union, HasSubstr("a shared top is refused (shared.alignment.mode): union has placeholders"));
+  EXPECT_THAT(testing::content_of(folder_ / "union.yaml"),
+              HasSubstr("# Written by `blindfl init`, because a shared top is refused"));
+  (void)folder_.write("b.csv", "person_id,x,w,label\n1,2,1,0\n2,2,2,1\n3,3,1,0\n4,3,1,1\n");
+  const auto [weighted, of_weights] = drafted("weights.yaml", {"--model", "lr", "--weight", "w"});
+  EXPECT_EQ(weighted, protocol::Top::kOpen);
+  EXPECT_THAT(of_weights, HasSubstr("(private.data.weight_column): under a shared top all rows count alike"));
 }
 
 TEST_F(Init, OfASharedTopAsksAForNothing) {

@@ -33,6 +33,7 @@ PartyShape numeric_shape(std::size_t features) {
 job::Shared mlp(std::size_t width, std::size_t epochs) {
   job::Shared shared;
   shared.model.kind = job::ModelKind::kMlp;
+  shared.model.top = protocol::Top::kOpen;
   shared.model.hidden = {width, 8};
   shared.training.epochs = epochs;
   return shared;

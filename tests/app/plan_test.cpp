@@ -43,6 +43,7 @@ PartyShape mixed_shape() {
 job::Shared shared_of(ModelKind kind) {
   job::Shared shared;
   shared.model.kind = kind;
+  shared.model.top = protocol::Top::kOpen;
   if (kind == ModelKind::kMlr) shared.model.classes = 5;
   shared.training.epochs = 10;
   shared.training.test_share = 0;
@@ -343,7 +344,7 @@ class Plan : public ::testing::Test {
   };
   Result call(std::vector<std::string> more, const std::string& party = "a") const {
     const auto job = folder_.write("job.yaml",
-                                   "shared:\n  model: {kind: lr}\n  alignment: {mode: aligned}\n"
+                                   "shared:\n  model: {kind: lr, top: open}\n  alignment: {mode: aligned}\n"
                                    "private:\n  party: " +
                                        party + "\n  data: {train: x.csv, numeric: {scale: 0, largest: 1}" +
                                        (party == "b" ? ", label_column: y" : "") +

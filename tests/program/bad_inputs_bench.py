@@ -43,7 +43,7 @@ def job_text(party, port):
     peer = "b" if party == "a" else "a"
     label = "\n    label_column: y" if party == "b" else ""
     return f"""shared:
-  model: {{kind: lr}}
+  model: {{kind: lr, top: open}}
   training: {{epochs: 1, batch: 8, learning_rate: 0.1}}
   scheme: {{allowed: [lattice]}}
   alignment: {{mode: intersection}}

@@ -128,7 +128,7 @@ JOBS = [
     a("a list for a number", [job("a", "batch: 8", "batch: [8]")], "a/job.yaml:3:", "shared.training.batch",
       "must be a whole number"),
     a("no such model", [job("a", "kind: lr", "kind: svm")], "a/job.yaml:2:17", "shared.model.kind", "lr, mlr"),
-    a("no model", [job("a", "  model: {kind: lr}\n", "")], "a/job.yaml:1:1", "shared.model.kind is missing",
+    a("no model", [job("a", "  model: {kind: lr, top: open}\n", "")], "a/job.yaml:1:1", "shared.model.kind is missing",
       "one of lr, mlr"),
     a("no party", [job("a", "  party: a\n", "")], "a/job.yaml:6:1", "private.party is missing", "one of a, b"),
     a("no link", [job("a", "dial:", "#")], "private.link", "either listen or dial"),

@@ -7,7 +7,7 @@ import program
 from program import Pair, Process, ProgramTest, wait_until
 
 LR = {
-    "model": {"kind": "lr"},
+    "model": {"kind": "lr", "top": "open"},
     "training": {"epochs": 8, "batch": 32, "learning_rate": 0.05, "momentum": 0.9, "validation_share": 0.1},
     "alignment": {"mode": "aligned"},
 }

@@ -10,7 +10,7 @@ import program
 from program import Pair, ProgramTest, wait_until
 
 LR = {
-    "model": {"kind": "lr"},
+    "model": {"kind": "lr", "top": "open"},
     "training": {"epochs": 14, "batch": 32, "learning_rate": 0.05, "momentum": 0.9, "validation_share": 0.1,
                  "checkpoint_every": 5},
     "alignment": {"mode": "aligned"},
@@ -209,7 +209,7 @@ class Kill(ProgramTest):
 
     def test_weights_under_encryption_survive(self):
         shared = {
-            "model": {"kind": "wdl", "hidden": [4], "embedding_dim": 2},
+            "model": {"kind": "wdl", "top": "open", "hidden": [4], "embedding_dim": 2},
             "training": {"epochs": 3, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
             "scheme": {"update": "encrypted", "default": "paillier", "automatic": False},
             "alignment": {"mode": "aligned"},

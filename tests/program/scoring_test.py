@@ -12,7 +12,7 @@ CATEGORIES = {"one_hot": False}
 
 
 def job(model, mode="aligned", **more):
-    shared = {"model": model, "training": TRAINING, "alignment": {"mode": mode}}
+    shared = {"model": {"top": "open", **model}, "training": TRAINING, "alignment": {"mode": mode}}
     for section, values in more.items():
         shared[section] = {**shared.get(section, {}), **values}
     return shared

@@ -8,7 +8,7 @@ from program import ProgramTest, Table, wait_until
 
 # Batches large enough that functions have few frequencies, which makes them quick to fit.
 TRAINING = {"epochs": 10, "batch": 64, "learning_rate": 0.2, "validation_share": 0.1}
-SHARED = {"model": {"kind": "lr", "top": "shared"}, "training": TRAINING, "alignment": {"mode": "intersection"}}
+SHARED = {"model": {"kind": "lr"}, "training": TRAINING, "alignment": {"mode": "intersection"}}
 ACCEPTS_NOTHING = ["--set", "private.accept=nothing"]
 
 

@@ -240,7 +240,7 @@ TEST(BadJob, HasAModelThatContradictsItself) {
        "4:5: shared.model.classes: poisson predicts a number, and has no classes; leave it out"},
   });
   for (const std::string_view kind :
-       {"wdl", "dlrm", "mlr\n    classes: 2", "lr\n    classes: 2", "mlp\n    classes: 9"}) {
+       {"wdl", "dlrm\n    top: open", "mlr\n    classes: 2", "lr\n    classes: 2", "mlp\n    classes: 9"}) {
     EXPECT_NO_THROW((void)parse_job(edited_job("kind: mlp", "kind: " + std::string(kind)), {.source = "x"})) << kind;
   }
 }
@@ -315,7 +315,7 @@ TEST(BadJob, HasDataThatContradictsItself) {
       {"mode: aligned", "mode: intersection",
        "8:3: private.data.id_column: is missing: rows are aligned by it. Or set shared.alignment.mode to aligned"},
       {"mode: aligned\nprivate:\n  party: b\n  data:\n",
-       "mode: union\nprivate:\n  party: b\n  data:\n    format: libsvm\n",
+       "mode: intersection\nprivate:\n  party: b\n  data:\n    format: libsvm\n",
        "9:5: private.data.format: LIBSVM files have no ids to align rows by; set shared.alignment.mode to aligned"},
       {kData, "    train: b.csv\n    delimiter: ';;'\n",
        "10:5: private.data.delimiter: must be one character, or the word tab"},

@@ -30,6 +30,11 @@ Job overridden(const std::string& assignment) {
   return parse(kJobText, {assignment});
 }
 
+/// What a shared top refuses.
+Job of_an_open_top(const std::string& assignment) {
+  return parse(kJobText, {"shared.model.top=open", assignment});
+}
+
 std::string refusal(const std::vector<std::string>& overrides) {
   return message_of<ConfigError>([&] { (void)parse(kJobText, overrides); });
 }
@@ -52,10 +57,10 @@ TEST(Job, KnowsTheUsualMarksOfMissingCells) {
 }
 
 TEST(Job, HasClassWeightsPositiveClassAndRowWeights) {
-  EXPECT_TRUE(overridden("private.top.class_weights=balanced").own.top.class_weights.balanced);
-  EXPECT_THAT(overridden("private.top.class_weights=[1, 2.5]").own.top.class_weights.weights, ElementsAre(1, 2.5));
+  EXPECT_TRUE(of_an_open_top("private.top.class_weights=balanced").own.top.class_weights.balanced);
+  EXPECT_THAT(of_an_open_top("private.top.class_weights=[1, 2.5]").own.top.class_weights.weights, ElementsAre(1, 2.5));
   EXPECT_EQ(overridden("private.data.label.positive=no").own.data.label.positive, "no");
-  EXPECT_EQ(overridden("private.data.weight_column=w").own.data.weight_column, "w");
+  EXPECT_EQ(of_an_open_top("private.data.weight_column=w").own.data.weight_column, "w");
   EXPECT_THAT(refusal({"private.top.class_weights=even"}), HasSubstr("list of numbers from 0 to 1000000, or balanced"));
   EXPECT_THAT(refusal({"private.data.label.positive=x", "shared.model.classes=3"}), HasSubstr("is for two classes"));
   EXPECT_THAT(refusal({"private.data.weight_column=w", "private.party=a"}), HasSubstr("is for B"));
@@ -66,7 +71,7 @@ TEST(Job, HasClassWeightsPositiveClassAndRowWeights) {
 TEST(Job, SaysWhatItsFileSays) {
   const Job job = parse(R"(
 shared:
-  model: {kind: mlr, classes: 20, hidden: [128, 64, 16], activation: tanh, embedding_dim: 4, initial_deviation: 0.5}
+  model: {kind: mlr, top: open, classes: 20, hidden: [128, 64, 16], activation: tanh, embedding_dim: 4, initial_deviation: 0.5}
   training:
     epochs: 3
     learning_rate: 1e-2
@@ -108,6 +113,7 @@ private:
   run: {weight_seed: 5, log: debug, ledger: on}
 )");
   EXPECT_EQ(job.shared.model.kind, ModelKind::kMlr);
+  EXPECT_EQ(job.shared.model.top, protocol::Top::kOpen);
   EXPECT_EQ(job.shared.model.classes, 20U);
   EXPECT_THAT(job.shared.model.hidden, ElementsAre(128, 64, 16));
   EXPECT_EQ(job.shared.model.activation, Activation::kTanh);

@@ -71,8 +71,8 @@ TEST(KeptJob, NamesWhatChanged) {
               ElementsAre("shared.training.batch was 128, is 64"));
   EXPECT_THAT(changes(was, job_with({"shared.training.checkpoint_every=3", "private.data.delimiter=tab"})),
               ElementsAre("shared.training.checkpoint_every was 0, is 3", "private.data.delimiter was \",\", is tab"));
-  EXPECT_THAT(changes(was, job_with({"private.top.clip_gradient=0.5"})),
-              ElementsAre("private.top.clip_gradient was not clipped, is 0.5"));
+  EXPECT_THAT(changes(was, job_with({"shared.model.top=open", "private.top.clip_gradient=0.5"})),
+              ElementsAre("shared.model.top was shared, is open", "private.top.clip_gradient was not clipped, is 0.5"));
 }
 
 TEST(KeptJob, LetsFilesLinkAndMachineChange) {

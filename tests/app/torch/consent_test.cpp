@@ -19,6 +19,7 @@ TEST(Training, AtADoesNotMeetThePeerUnlessAnOpenTopIsAccepted) {
   const testing::ScratchFolder folder;
   (void)folder.write("a.csv", "x,y\n1,0\n0,1\n1,1\n");
   job::Job job;
+  job.shared.model.top = protocol::Top::kOpen;
   job.shared.alignment.mode = job::AlignmentMode::kAligned;
   job.own.data.train = folder / "a.csv";
   job.own.data.format = prepare::FileFormat::kCsv;

@@ -57,6 +57,7 @@ data::Table generated(ModelKind kind, std::size_t classes, std::size_t rows) {
 job::Shared job_of(ModelKind kind, std::size_t classes) {
   job::Shared shared;
   shared.model.kind = kind;
+  shared.model.top = protocol::Top::kOpen;
   if (kind == ModelKind::kMlr) shared.model.classes = classes;
   return shared;
 }

@@ -30,6 +30,7 @@ class FinishedModel : public ::testing::Test {
   }
   [[nodiscard]] job::Job job_of(Party party) const {
     job::Job job;
+    job.shared.model.top = protocol::Top::kOpen;
     job.shared.training.batch = 2;
     job.shared.training.epochs = 1;
     job.shared.alignment.mode = job::AlignmentMode::kAligned;

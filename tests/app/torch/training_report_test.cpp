@@ -26,6 +26,7 @@ PartyShape sparse_shape(std::size_t features) {
 
 job::Job job_of(Party party, double line_speed) {
   job::Job job;
+  job.shared.model.top = protocol::Top::kOpen;
   job.shared.training.batch = 64;
   job.shared.training.epochs = 3;
   job.shared.scheme.line_speed = line_speed;

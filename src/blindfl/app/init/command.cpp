@@ -244,7 +244,7 @@ std::vector<Option> init_options() {
       {.name = "model", .placeholder = "MODEL", .summary = "lr, mlr, linear, poisson, mlp, wdl or dlrm"},
       {.name = "top",
        .placeholder = "TOP",
-       .summary = "shared: nobody sees what is above the source layers; open: B does"},
+       .summary = "shared: nobody sees what is above the source layers; open: B does; else: shared, if it can be"},
       {.name = "classes", .placeholder = "N", .summary = "of the labels; B's file tells"},
       {.name = "align", .placeholder = "MODE", .summary = "aligned, intersection, only_b or union"},
       {.name = "shared-from", .placeholder = "FILE", .summary = "the peer's job file, or its section `shared`"},

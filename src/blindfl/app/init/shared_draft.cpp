@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "blindfl/app/init/one_hot_hint.h"
+#include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
 
 namespace blindfl::app::init {
@@ -94,6 +95,28 @@ AlignmentMode choose_alignment(std::span<const PartyDraft> drafts, const Argumen
   return parse_choice<AlignmentMode>(questions.said_or_asked(arguments, "align", question, guess, check), "align");
 }
 
+/// A shared top unless the command says otherwise, or the model or its rows cannot be had with one: A has to accept
+/// that, and so it is said, on the screen and in the file.
+void choose_top(SharedDraft& draft, std::span<const PartyDraft> drafts, const Arguments& arguments, std::ostream& out) {
+  protocol::Top& top = draft.shared.model.top;
+  if (arguments.has("top")) {
+    top = parse_choice<protocol::Top>(arguments.text("top"), "top");
+    return;
+  }
+  std::optional<job::TopRefusal> refusal;
+  for (const PartyDraft& party : drafts) {
+    job::Own own;
+    own.data.weight_column = party.weight;
+    if (!refusal) refusal = job::refused_by_shared_top(draft.shared, &own);
+  }
+  if (!refusal) return;
+  top = protocol::Top::kOpen;
+  draft.remarks["shared.model.top"] =
+      "Written by `blindfl init`, because a shared top is refused (" + refusal->key + "). A must accept an open one.";
+  out << "shared.model.top is open, which A must accept, because a shared top is refused (" << refusal->key
+      << "): " << refusal->words << ".\n";
+}
+
 /// What follows from the labels and A will see. Each is said, on the screen and in the file.
 void take_from_labels(SharedDraft& draft, const ColumnProfile& labels, const Arguments& arguments, std::ostream& out) {
   job::Shared& shared = draft.shared;
@@ -158,11 +181,11 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
       questions.said_or_asked(arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed, check);
   shared.model.kind = parse_choice<ModelKind>(answer, "model");
   if (!arguments.has("model")) out << "model " << answer << (answer == guessed ? ": " + guess.why : "") << '\n';
-  if (arguments.has("top")) shared.model.top = parse_choice<protocol::Top>(arguments.text("top"), "top");
   shared.model.classes = choose_classes(shared.model.kind, labels, arguments, questions);
   if (labels != nullptr) take_from_labels(draft, *labels, arguments, out);
   out << one_hot_hint(drafts, shared);
   shared.alignment.mode = choose_alignment(drafts, arguments, questions);
+  choose_top(draft, drafts, arguments, out);
   return draft;
 }
 

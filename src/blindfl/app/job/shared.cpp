@@ -85,11 +85,13 @@ Entries entries_of(Model& model) {
           "logistic (lr), multinomial (mlr), linear or Poisson regression; multi-layer perceptron (mlp); wide and deep "
           "(wdl); deep learning recommendation model (dlrm)",
           {.needed = true, .synonyms = {"type", "model", "architecture"}})
-      .add("top", model.top,
-           "who sees what is above the source layers. open: B does, and with it could recover A's features that are 0 "
-           "or 1 exactly (private.accept). shared: nobody does; both hold shares of outputs, derivatives and weights, "
-           "and B learns the mean loss of each validation and the scores that are opened, rounded. shared is for lr, "
-           "mlr, linear, poisson and mlp, and takes more time and traffic")
+      .add(
+          "top", model.top,
+          "who sees what is above the source layers. shared: nobody does; both hold shares of outputs, derivatives and "
+          "weights, and B learns the mean loss of each validation and the scores that are opened, rounded. open: B "
+          "does, and with it could recover A's features that are 0 or 1 exactly, which A must accept "
+          "(private.accept: open_top); it takes less time and traffic, and does what a shared top does not: dlrm, "
+          "weights of rows and classes, placeholders (only_b, union), clipping")
       .add("score_bits", model.score_bits,
            "under a shared top, the fractional bits of each score that B gets: of the logit, of the logarithm of a "
            "count, or of the labels' standard deviation. More than 4 tell B of A's features, and A must accept that "

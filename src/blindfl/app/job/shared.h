@@ -26,7 +26,7 @@ enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
 [[nodiscard]] bool has_embeddings(ModelKind kind);
 
 /// The top of a job that does not say one. The only place: change it here, and `blindfl parameters --markdown`.
-constexpr protocol::Top kDefaultTop = protocol::Top::kOpen;
+constexpr protocol::Top kDefaultTop = protocol::Top::kShared;
 /// Fractional bits of scores that B gets under a shared top without asking A: finer ones tell of A's features.
 constexpr int kCoarseScoreBits = 4;
 
