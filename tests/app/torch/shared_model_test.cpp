@@ -44,11 +44,11 @@ data::RowsInMemory rows_at(Party party) {
 const PartyShape kShape{.numeric = 1};
 
 TEST(SharedModel, OfAJobIsPlannedAsItIsMade) {
-  EXPECT_EQ(nn::for_shared_top(nn::MatMulOptions{}).output_room, kSharedOutputRoom);
+  EXPECT_EQ(nn::for_shared_top(nn::MatMulOptions{}).output_room, protocol::kSharedOutputRoom);
   const JobLayers layers = job_layers(linear_job(), kShape, kShape, kRows);
   EXPECT_TRUE(layers.shared_top);
   EXPECT_EQ(layers.numeric->options.top, protocol::Top::kShared);
-  EXPECT_EQ(layers.numeric->options.output_room, kSharedOutputRoom);
+  EXPECT_EQ(layers.numeric->options.output_room, protocol::kSharedOutputRoom);
   EXPECT_GT(layers.run.layers, 1U) << "the top shares in what the run may give away";
   job::Shared open = linear_job();
   open.model.top = protocol::Top::kOpen;

@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/registry/registry.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 
 namespace blindfl::app {
 
@@ -96,7 +97,7 @@ Options common_options(const job::Shared& shared, const JobLayers& layers, const
   Options options;
   options.name = name;
   options.top = shared.model.top;
-  if (shared.model.shared_top()) options.output_room = kSharedOutputRoom;
+  if (shared.model.shared_top()) options.output_room = protocol::kSharedOutputRoom;
   options.derivative = shared.training.derivative;
   options.output_scale = shared.model.output_scale;
   options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;

@@ -53,9 +53,6 @@ struct JobLayers {
   bool shared_top = false;
 };
 
-/// Room that source layers leave above the outputs for a top on shares: as nn::for_shared_top, which sees torch.
-constexpr int kSharedOutputRoom = 26;
-
 /// How many values of a row each source layer of a model opens to B.
 struct SourceWidths {
   std::size_t numeric = 0;
