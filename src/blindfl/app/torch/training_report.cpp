@@ -80,19 +80,23 @@ std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
   return plan;
 }
 
-/// For the steps that this process took, on the line that the job names.
+/// For the steps that this process took, on the line that the job names; validation is in neither figure.
 std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   if (facts.steps == 0) return {};
   const JobEstimate& expected = facts.expected;
   const bool is_b = facts.party == Party::kB;
   const auto steps = static_cast<double>(facts.steps);
   const auto& step = expected.per_step;
+  const ValidationCost& besides = facts.cost.validation;
+  const double seconds = facts.cost.training_seconds - besides.seconds;
+  const auto all_sent = static_cast<double>(facts.cost.bytes_sent - besides.bytes_sent);
+  const auto all_received = static_cast<double>(facts.cost.bytes_received - besides.bytes_received);
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
   const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
-  return {{"training", step.seconds(expected.link) * steps, facts.cost.training_seconds, Unit::kSeconds},
-          {"a step", step.seconds(expected.link), facts.cost.training_seconds / steps, Unit::kSeconds},
-          {"sent in a step", sent, static_cast<double>(facts.cost.bytes_sent) / steps, Unit::kBytes},
-          {"received in a step", received, static_cast<double>(facts.cost.bytes_received) / steps, Unit::kBytes}};
+  return {{"training", step.seconds(expected.link) * steps, seconds, Unit::kSeconds},
+          {"a step", step.seconds(expected.link), seconds / steps, Unit::kSeconds},
+          {"sent in a step", sent, all_sent / steps, Unit::kBytes},
+          {"received in a step", received, all_received / steps, Unit::kBytes}};
 }
 
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
