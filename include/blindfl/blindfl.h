@@ -38,7 +38,6 @@ using nn::Dlrm;
 using nn::DlrmShape;
 using nn::EmbedMatMul;
 using nn::EmbedMatMulOptions;
-using nn::Family;
 using nn::FeatureShape;
 using nn::FederatedModule;
 using nn::FederatedOptimizer;

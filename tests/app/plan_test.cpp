@@ -14,6 +14,7 @@
 #include "blindfl/app/plan/shape_options.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
+#include "blindfl/mpc/top_plan.h"
 #include "testing/scratch_folder.h"
 #include "testing/thrown.h"
 
@@ -258,6 +259,69 @@ TEST(Estimate, IsWrittenForAScreen) {
                                         HasSubstr("paillier takes 5.5 times what it expects (measured)")));
 }
 
+job::Shared shared_top_of(ModelKind kind) {
+  job::Shared shared = shared_of(kind);
+  shared.model.top = protocol::Top::kShared;
+  shared.model.hidden = {8, 4};
+  return shared;
+}
+
+TEST(Estimate, HasASharedTopAsItsLastLayer) {
+  const job::Shared shared = shared_top_of(ModelKind::kMlp);
+  const PartyShape shape = numeric_shape(20);
+  const JobEstimate all = estimate(shared, shape, shape, 2560, kLink);
+  ASSERT_EQ(all.layers.size(), 2U);
+  const LayerEstimate& source = all.layers.front();
+  const LayerEstimate& top = all.layers.back();
+  EXPECT_EQ(top.name, "top");
+  EXPECT_EQ(top.words, "the layers 8-4-1, relu, and the loss, on shares: over lattice");
+
+  const JobLayers layers = job_layers(shared, shape, shape, 2560);
+  ASSERT_TRUE(layers.top.has_value());
+  EXPECT_EQ(layers.top->options.run.layers, layers.run.layers);
+  const he::LatticeScheme lattice;
+  const mpc::TopPlan plan(lattice, layers.top->shape, layers.top->options);
+  const mpc::TopCost mean = plan.mean_step(all.steps_per_epoch);
+  EXPECT_NEAR(static_cast<double>(top.cost.step.bytes_to_a), mean.bytes_to_a, 0.5);
+  EXPECT_NEAR(static_cast<double>(top.cost.step.bytes_to_b), mean.bytes_to_b, 0.5);
+  EXPECT_NEAR(top.cost.step.rounds, mean.flights / 2, 0.5);
+  EXPECT_EQ(top.cost.step.seconds_a, mean.seconds_a);
+  EXPECT_EQ(top.cost.setup.bytes_to_a, protocol::OtPools::setup_bytes());
+  EXPECT_EQ(all.per_step.bytes(), source.cost.step.bytes() + top.cost.step.bytes());
+  EXPECT_EQ(all.per_step.rounds, source.cost.step.rounds + top.cost.step.rounds);
+  EXPECT_GT(all.exposure.divergence, source.cost.exposure.divergence);
+  EXPECT_GT(all.memory_a, source.cost.memory_a + top.cost.memory_a);
+  EXPECT_EQ(all.schemes.size(), 1U);
+}
+
+TEST(Estimate, OfASharedTopTakesTimeAsTheMachineDoes) {
+  const job::Shared shared = shared_top_of(ModelKind::kMlp);
+  const PartyShape shape = numeric_shape(20);
+  const protocol::StepCost fast = estimate(shared, shape, shape, 2560, kLink).layers.back().cost.step;
+  const protocol::StepCost slow =
+      estimate(shared, shape, shape, 2560, kLink, {.factors = {{"lattice", 2.0}}}).layers.back().cost.step;
+  EXPECT_DOUBLE_EQ(slow.seconds_a, 2 * fast.seconds_a);
+  EXPECT_DOUBLE_EQ(slow.together, 2 * fast.together);
+  EXPECT_LT(fast.seconds(kLink), fast.seconds_a + fast.seconds_b +
+                                     8 * static_cast<double>(fast.bytes()) / kLink.bits_per_second +
+                                     fast.rounds * kLink.round_trip);
+}
+
+TEST(Estimate, OfEachModelWithASharedTopCountsItsLoss) {
+  const PartyShape shape = numeric_shape(5);
+  const auto top_of = [&](ModelKind kind) {
+    return estimate(shared_top_of(kind), shape, shape, 1000, kLink).layers.back();
+  };
+  EXPECT_EQ(top_of(ModelKind::kLinear).cost.step.bytes(), 128U * 8) << "integers that add up to the derivative";
+  EXPECT_EQ(top_of(ModelKind::kLinear).cost.setup, protocol::StepCost{}) << "no random OTs";
+  EXPECT_EQ(top_of(ModelKind::kLr).words, "the loss, on shares: over lattice");
+  EXPECT_GT(top_of(ModelKind::kMlr).cost.step.rounds, top_of(ModelKind::kLr).cost.step.rounds);
+  EXPECT_GT(top_of(ModelKind::kPoisson).cost.step.bytes(), 100000U);
+  const JobEstimate deep = estimate(shared_top_of(ModelKind::kWdl), mixed_shape(), shape, 1000, kLink);
+  ASSERT_EQ(deep.layers.size(), 3U);
+  EXPECT_EQ(deep.layers.back().name, "top");
+}
+
 // Bank marketing: 45,211 rows, nine categorical columns and seven numeric ones, divided between the parties.
 TEST(OneHot, IsSaidToBeCheaperWhereItIs) {
   PartyShape a = numeric_shape(3);
@@ -379,14 +443,15 @@ TEST_F(Plan, TellsAWhatBCouldWorkOutInOneLine) {
   EXPECT_THAT(call(shape, "b").out, Not(HasSubstr("Open top")));
 }
 
-TEST_F(Plan, SaysThatASharedTopIsNotInItsFigures) {
+TEST_F(Plan, CountsASharedTop) {
   std::vector<std::string> shape{"--features", "11", "--peer-features", "22", "--rows", "2000"};
-  const std::string open = call(shape).out;
-  EXPECT_THAT(open, AllOf(HasSubstr("B's own layers"), Not(HasSubstr("NOT COUNTED EITHER"))));
+  EXPECT_THAT(call(shape).out, AllOf(HasSubstr("B's own layers"), Not(HasSubstr("\ntop "))));
   shape.insert(shape.end(), {"--set", "shared.model.top=shared"});
   const std::string shared = call(shape).out;
-  EXPECT_THAT(shared, AllOf(HasSubstr("\nNOT COUNTED EITHER: the shared top."), HasSubstr("of the source layers: "),
-                            HasSubstr("\nShared top: B learns the scores of rows"), Not(HasSubstr("Open top")),
+  EXPECT_THAT(shared, ::testing::ContainsRegex(
+                          "\ntop     the loss, on shares  over lattice +[0-9.]+ ms +[0-9.]+ kB  chosen\n"));
+  EXPECT_THAT(shared, ::testing::ContainsRegex("\nround trips +[0-9]+ +[0-9,]+ +[0-9,]+\n"));
+  EXPECT_THAT(shared, AllOf(HasSubstr("\nShared top: B learns the scores of rows"), Not(HasSubstr("Open top")),
                             Not(HasSubstr("B's own layers"))));
 }
 

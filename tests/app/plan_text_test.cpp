@@ -120,6 +120,22 @@ TEST_F(PlanText, CountsTablesThatLearnAlike) {
   EXPECT_EQ(std::ranges::count(table, '\n'), 10) << "a heading, the rows and one reason:\n" << table;
 }
 
+TEST_F(PlanText, HasALineForATopOnShares) {
+  protocol::PlanRow row{.layer = "top", .scheme = "lattice"};
+  row.part = protocol::TopPart{.widths = {64, 16, 3}, .activation = Activation::kTanh};
+  row.step = {
+      .seconds_a = 0.004, .seconds_b = 0.004, .bytes_to_a = 1000, .bytes_to_b = 500, .rounds = 2, .together = 0.004};
+  row.chosen = true;
+  EXPECT_EQ(part_in_words(row), "the layers 64-16-3, tanh, and the loss, on shares");
+  const std::string table = table_text({row}, {.bits_per_second = 1e9, .round_trip = 1e-3});
+  EXPECT_THAT(
+      table,
+      ContainsRegex("\ntop +the layers 64-16-3, tanh, and the loss, on shares  over lattice +6.01 ms +1.5 kB  chosen"))
+      << "what both do at the same time counts once";
+  row.part = protocol::TopPart{.widths = {1}};
+  EXPECT_EQ(choice_text({row}), "the loss, on shares: over lattice");
+}
+
 TEST_F(PlanText, IsEmptyWithoutRows) {
   EXPECT_EQ(table_text({}, {}), "");
   EXPECT_EQ(choice_text({}), "");

@@ -111,7 +111,7 @@ class SharedTop(ProgramTest):
         self.assertNotIn("dialling", alone.printed())
         planned = subprocess.run([program.program(), "plan", "--job", str(pair.a / "job.yaml"), "--no-measure", *fine],
                                  capture_output=True, text=True, check=True).stdout
-        self.assertIn("NOT COUNTED EITHER: the shared top.", planned)
+        self.assertRegex(planned, r"\ntop +the loss, on shares +over lattice ")
         self.assertIn("private.accept is open_top: `train` will refuse to start.", planned)
         self.assertNotIn("Open top", planned)
 

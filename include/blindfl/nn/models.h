@@ -7,16 +7,11 @@
 
 #include "blindfl/nn/matmul.h"
 #include "blindfl/tensor/activation.h"
+#include "blindfl/tensor/family.h"
 
 namespace blindfl::nn {
 
-/// What a model's scores mean: which loss they are trained with, and how they become predictions.
-enum class Family {
-  kLogistic,     ///< one score, labels 0 and 1
-  kMultinomial,  ///< one score per class, labels 0, 1, 2, ...
-  kLinear,       ///< one score, real labels, half the squared error
-  kPoisson,      ///< one score, the logarithm of the expected count
-};
+using blindfl::Family;
 
 /// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose
 /// `backward()` works all the same. Throws DataError if a label is not one of the family's.

@@ -13,9 +13,9 @@
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/range_watcher.h"
 #include "blindfl/nn/shared_tensor.h"
-#include "blindfl/protocol/layers/run_length.h"
-#include "blindfl/protocol/layers/sgd_plan.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 #include "blindfl/protocol/session/session.h"  // torch asks for a whole type where a module is made
+#include "blindfl/tensor/activation.h"
 
 // Layers of a top model on shares, which read like torch's. Each party has a share of every weight, value and
 // derivative, and no layer opens anything:
@@ -28,22 +28,7 @@
 
 namespace blindfl::nn {
 
-/// Public facts that all layers of a shared top need: the same at both parties.
-struct SharedTopOptions {
-  std::size_t batch = 128;  ///< the most rows a batch may have
-  /// How training will go, and how long the run is: they size what hides. As for source layers; `run.layers` are all
-  /// parts that share what the run may give away: source layers, layers of the top, functions of the loss.
-  protocol::SgdOptions sgd{};
-  protocol::RunLength run{};
-  /// Assumed of trained weights, and of the values that hidden layers take.
-  double largest_weight = 64;
-  double largest_value = 32;
-  /// Smooth functions of hidden layers and of scores are right up to this, on both sides of 0. What leaves it is
-  /// noticed by `check_ranges`.
-  double hidden_range = 16;
-  double score_range = 48;
-  std::string scheme{};  ///< with slots and element-wise products; empty: the session's default
-};
+using protocol::SharedTopOptions;
 
 /// A layer of a shared top. One backward pass for each forward pass, as the losses make them.
 class SharedModule : public FederatedModule {
@@ -119,8 +104,7 @@ class SharedReLUImpl : public SharedModule {
 };
 TORCH_MODULE(SharedReLU);
 
-/// Functions of hidden layers that sums of waves come close to, on an interval.
-enum class SmoothActivation { kTanh, kSigmoid, kGelu, kSilu };
+using blindfl::SmoothActivation;
 
 /// A smooth function of `width` values a row, and its derivative.
 class SharedActivationImpl : public SharedModule, public RangeWatcher {

@@ -4,14 +4,14 @@
 #include <functional>
 
 #include "blindfl/nn/source_output.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 #include "blindfl/share/share_matrix.h"
 
 // What flows through a top model that nobody sees into (`protocol::Top::kShared`): shares, on the way up and back.
 
 namespace blindfl::nn {
 
-/// Fractional bits of values between layers of a shared top.
-constexpr int kSharedScale = 18;
+using protocol::kSharedScale;
 
 /// This party's share of the derivative of the summed loss by some values: at `kSharedScale` modulo 2^64, or at that
 /// scale or a finer one modulo 2^128. Padding is 0 in the sum.

@@ -9,6 +9,7 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/thread_pool.h"
+#include "blindfl/he/plan.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/share_matrix.h"
 
@@ -50,6 +51,8 @@ class ElementPlan {
   /// Bytes from Q to P, a fresh public key among them, and back.
   [[nodiscard]] virtual std::uint64_t operand_bytes() const = 0;
   [[nodiscard]] virtual std::uint64_t reply_bytes() const = 0;
+  /// As `Plan::times`; loading is part of multiplying.
+  [[nodiscard]] virtual ProductTimes times() const = 0;
   /// The chance that any result of the run is wrong is at most this.
   [[nodiscard]] virtual double failures_of_run() const = 0;
   [[nodiscard]] virtual std::string describe() const = 0;

@@ -13,6 +13,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/random.h"
 #include "blindfl/base/thread_pool.h"
+#include "blindfl/he/plan.h"
 #include "blindfl/he/scheme.h"
 #include "blindfl/share/share_matrix.h"
 
@@ -89,6 +90,8 @@ class SlotPlan {
   [[nodiscard]] virtual double deviation(std::size_t function) const = 0;
   /// No result is further off, unless its ciphertext wraps.
   [[nodiscard]] virtual double largest_error(std::size_t function) const = 0;
+  /// As `Plan::times`; loading is part of multiplying.
+  [[nodiscard]] virtual ProductTimes times() const = 0;
   /// The chance that any ciphertext of a run wraps is at most this.
   [[nodiscard]] virtual double wraps_of_run() const = 0;
   /// Everything that both parties must agree on, as text.

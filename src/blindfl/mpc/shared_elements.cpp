@@ -6,8 +6,6 @@
 
 namespace blindfl::mpc {
 
-namespace {
-
 std::shared_ptr<const he::Elements> elements_of(const he::Scheme& scheme) {
   auto elements = scheme.elements();
   require<ConfigError>(elements != nullptr, "products of shared values need element-wise products, which the scheme '",
@@ -15,7 +13,12 @@ std::shared_ptr<const he::Elements> elements_of(const he::Scheme& scheme) {
   return elements;
 }
 
-}  // namespace
+PartyCost element_cost(const he::ElementPlan& plan, Party owner) {
+  const bool a_owns = owner == Party::kA;
+  return {.a_bytes = a_owns ? plan.operand_bytes() : plan.reply_bytes(),
+          .b_bytes = a_owns ? plan.reply_bytes() : plan.operand_bytes(),
+          .flights = 2};
+}
 
 SharedElements::SharedElements(Session& session, const he::ElementSpec& spec, Party owner, std::string_view scheme)
     : session_(session),
@@ -25,13 +28,6 @@ SharedElements::SharedElements(Session& session, const he::ElementSpec& spec, Pa
       layer_(session.new_layer()) {
   session_.agree("element-wise products of shared values",
                  protocol::Settings().add("products", plan_->describe()).add("owner", name_of(owner)));
-}
-
-PartyCost SharedElements::cost() const {
-  const bool a_owns = owner_ == Party::kA;
-  return {.a_bytes = a_owns ? plan_->operand_bytes() : plan_->reply_bytes(),
-          .b_bytes = a_owns ? plan_->reply_bytes() : plan_->operand_bytes(),
-          .flights = 2};
 }
 
 ShareMatrix SharedElements::product(const ShareMatrix& x, const ShareMatrix& y) {

@@ -8,6 +8,12 @@
 
 namespace blindfl::mpc {
 
+/// Those of `scheme`. Throws ConfigError if it has none.
+[[nodiscard]] std::shared_ptr<const he::Elements> elements_of(const he::Scheme& scheme);
+
+/// Of one element-wise product, whose `owner` encrypts.
+[[nodiscard]] PartyCost element_cost(const he::ElementPlan& plan, Party owner);
+
 /// Element-wise products of two shared matrices between the parties of a session (he/elements.h), exact modulo
 /// 2^ring_bits.
 class SharedElements {
@@ -18,7 +24,7 @@ class SharedElements {
   SharedElements(Session& session, const he::ElementSpec& spec, Party owner, std::string_view scheme = {});
 
   [[nodiscard]] const he::ElementPlan& plan() const { return *plan_; }
-  [[nodiscard]] PartyCost cost() const;
+  [[nodiscard]] PartyCost cost() const { return element_cost(*plan_, owner_); }
 
   /// This party's share of x y at the sum of their scales, modulo 2^ring_bits; factors may be in wider rings.
   /// Cost: `cost()`, one round trip. Reveals: nothing. Wrong with a chance that `he::ElementPlan::failures_of_run`

@@ -162,6 +162,13 @@ SharedLeft SharedLeft::of_pieces(ShareMatrix pieces) {
   return left;
 }
 
+PartyCost shared_product_cost(const he::Plan& plan, std::size_t left_values, ProductParts parts) {
+  const std::uint64_t bytes = (parts.operand ? plan.operand_bytes() : 0) + plan.reply_bytes();
+  PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand || parts.pieces ? 2 : 1};
+  if (parts.pieces) cost.a_bytes += pieces_cost(left_values).a_bytes;
+  return cost;
+}
+
 SharedProduct::SharedProduct(Session& session, const SharedProductSpec& spec)
     : session_(session),
       params_(spec),
@@ -174,10 +181,7 @@ SharedProduct::SharedProduct(Session& session, const SharedProductSpec& spec)
 }
 
 PartyCost SharedProduct::cost(std::size_t rows, Parts parts) {
-  const std::uint64_t bytes = (parts.operand ? plan(rows).operand_bytes() : 0) + plan(rows).reply_bytes();
-  PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand || parts.pieces ? 2 : 1};
-  if (parts.pieces) cost.a_bytes += pieces_cost(rows * params_.spec().left_cols).a_bytes;
-  return cost;
+  return shared_product_cost(plan(rows), rows * params_.spec().left_cols, parts);
 }
 
 double SharedProduct::largest_error(std::size_t rows) {

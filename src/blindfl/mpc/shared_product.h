@@ -106,6 +106,14 @@ class SharedLeft {
   std::optional<IntMatrix> pieces_;
 };
 
+/// What of a product of shared matrices travels.
+struct ProductParts {
+  bool operand = true;  ///< R has changed
+  bool pieces = true;   ///< L has no pieces yet
+};
+/// Of a product whose L has `left_values` values, and which both parties carry out as `plan`.
+[[nodiscard]] PartyCost shared_product_cost(const he::Plan& plan, std::size_t left_values, ProductParts parts);
+
 /// Between the parties of a session.
 class SharedProduct {
  public:
@@ -120,11 +128,7 @@ class SharedProduct {
 
   [[nodiscard]] const SharedProductParams& params() const { return params_; }
   [[nodiscard]] const he::Plan& plan(std::size_t rows) { return product_.plan(rows); }
-  /// What of it travels.
-  struct Parts {
-    bool operand = true;  ///< R has changed
-    bool pieces = true;   ///< L has no pieces yet
-  };
+  using Parts = ProductParts;
   /// Of a batch of so many rows.
   [[nodiscard]] PartyCost cost(std::size_t rows, Parts parts);
   [[nodiscard]] PartyCost cost(std::size_t rows) { return cost(rows, Parts()); }

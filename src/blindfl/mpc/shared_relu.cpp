@@ -9,22 +9,22 @@
 
 namespace blindfl::mpc {
 
+PartyCost relu_cost(std::size_t values, int value_bits, int ring_bits) {
+  const Cost selection =
+      ring_bits == 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
+  return compare_cost(values, value_bits) + by_party(selection);
+}
+
+PartyCost relu_derivative_cost(std::size_t values, int ring_bits) {
+  return by_party(ring_bits == 64 ? Multiplexer<std::uint64_t>::cost_again(values)
+                                  : Multiplexer<UInt128>::cost_again(values));
+}
+
 SharedRelu::SharedRelu(Session& session, int value_bits, int ring_bits)
     : session_(session), layer_(session.new_layer()), value_bits_(value_bits), ring_bits_(ring_bits) {
   require<InvalidArgument>(value_bits >= 2 && value_bits <= 64, "ReLU: values of 2 to 64 bits, not ", value_bits);
   require<InvalidArgument>(ring_bits == 64 || ring_bits == 128, "ReLU: results modulo 2^64 or 2^128, not 2^",
                            ring_bits);
-}
-
-PartyCost SharedRelu::forward_cost(std::size_t values) const {
-  const Cost selection =
-      ring_bits_ == 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
-  return compare_cost(values, value_bits_) + by_party(selection);
-}
-
-PartyCost SharedRelu::backward_cost(std::size_t values) const {
-  return by_party(ring_bits_ == 64 ? Multiplexer<std::uint64_t>::cost_again(values)
-                                   : Multiplexer<UInt128>::cost_again(values));
 }
 
 ShareMatrix SharedRelu::forward(const ShareMatrix& z, Keep keep) {

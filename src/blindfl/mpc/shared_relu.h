@@ -11,6 +11,10 @@
 
 namespace blindfl::mpc {
 
+/// Of a ReLU of so many values of `value_bits` bits, with results modulo 2^ring_bits; and of its derivative.
+[[nodiscard]] PartyCost relu_cost(std::size_t values, int value_bits, int ring_bits);
+[[nodiscard]] PartyCost relu_derivative_cost(std::size_t values, int ring_bits);
+
 /// max(z, 0) of a shared matrix, and its derivative: comparison, then selection; on the way back a selection by the
 /// bits that were kept. Both parties do the same. Exact.
 class SharedRelu {
@@ -23,8 +27,8 @@ class SharedRelu {
   /// `session` must outlive it. Throws InvalidArgument for bits that are not from 2 to 64, or another ring.
   SharedRelu(Session& session, int value_bits, int ring_bits = ShareMatrix::kMostRingBits);
 
-  [[nodiscard]] PartyCost forward_cost(std::size_t values) const;
-  [[nodiscard]] PartyCost backward_cost(std::size_t values) const;
+  [[nodiscard]] PartyCost forward_cost(std::size_t values) const { return relu_cost(values, value_bits_, ring_bits_); }
+  [[nodiscard]] PartyCost backward_cost(std::size_t values) const { return relu_derivative_cost(values, ring_bits_); }
   /// Random OTs for so many values, ahead of need: see `OtPools::reserve`.
   void expect(std::size_t values) { reserve(session_, forward_cost(values)); }
 

@@ -22,18 +22,18 @@ protocol::Settings function_settings(const SmoothFunction& function, const he::S
       .add("owner", name_of(owner));
 }
 
+RoundTrip slot_trip(const he::SlotPlan& plan, std::uint32_t layer) {
+  return {{steps::kFunctionOperand, layer, plan.operand_bytes()}, {steps::kFunctionReply, layer, plan.reply_bytes()}};
+}
+
+}  // namespace
+
 PartyCost slot_cost(const he::SlotPlan& plan, Party owner) {
   const bool a_owns = owner == Party::kA;
   return {.a_bytes = a_owns ? plan.operand_bytes() : plan.reply_bytes(),
           .b_bytes = a_owns ? plan.reply_bytes() : plan.operand_bytes(),
           .flights = 2};
 }
-
-RoundTrip slot_trip(const he::SlotPlan& plan, std::uint32_t layer) {
-  return {{steps::kFunctionOperand, layer, plan.operand_bytes()}, {steps::kFunctionReply, layer, plan.reply_bytes()}};
-}
-
-}  // namespace
 
 SmoothEvaluation::SmoothEvaluation(Session& session, std::shared_ptr<const SmoothPlan> plan, Party owner)
     : session_(session), plan_(std::move(plan)), owner_(owner), layer_(session.new_layer()) {

@@ -12,6 +12,9 @@
 
 namespace blindfl::mpc {
 
+/// Of one round trip with slots, whose `owner` encrypts.
+[[nodiscard]] PartyCost slot_cost(const he::SlotPlan& plan, Party owner);
+
 /// One function of a shared matrix, or several, between the parties of a session (smooth_plan.h): the owner encrypts
 /// its phases under a key that serves for this alone, with a coin of the session's; the other multiplies.
 class SmoothEvaluation {

@@ -9,7 +9,7 @@
 #include "blindfl/mpc/maximum.h"
 #include "blindfl/mpc/openings.h"
 #include "blindfl/mpc/shared_elements.h"
-#include "blindfl/mpc/shared_product.h"
+#include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/all_checks.h"
 #include "blindfl/nn/labels.h"
 #include "blindfl/nn/shared_weight.h"
@@ -19,13 +19,6 @@ namespace blindfl::nn {
 
 namespace {
 
-/// Scores are below 2^15 where the largest is looked for.
-constexpr int kScoreBits = 16 + kSharedScale;
-constexpr int kScoreRing = 64;
-/// How far off functions are, in probabilities; and in expected counts, up to `kLargestCount`.
-constexpr double kProbabilityError = 2e-5;
-constexpr double kCountError = 5e-4;
-constexpr double kLargestLogCount = 5;
 constexpr double kLargestLabel = 0x1p11;
 // Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
 // row.
@@ -59,52 +52,8 @@ ShareMatrix row_sums(const ShareMatrix& values) {
 struct SharedLossImpl::Parts {
   Parts(protocol::Session& s, Family f, std::size_t n, const SharedTopOptions& o)
       : session(s), layer(s.new_layer()), family(f), outputs(n), options(o) {
-    const double range = o.score_range;
-    const auto add = [&](WatchedSpec spec) { functions.push_back(std::make_unique<WatchedFunction>(s, spec, o)); };
-    const auto classes = static_cast<double>(n);
-    switch (f) {
-      case Family::kLogistic:
-        add({.what = "the scores",
-             .functions = {mpc::Smooth::kSigmoid},
-             .low = -range,
-             .high = range,
-             .error = kProbabilityError,
-             .cols = 1});
-        break;
-      case Family::kMultinomial:
-        add({.what = "the scores, less the largest of their row,",
-             .functions = {mpc::Smooth::kExp},
-             .low = -range,
-             .high = 0.01,
-             .error = kProbabilityError,
-             .cols = n});
-        add({.what = "sums of exponentials",
-             .functions = {mpc::Smooth::kLog},
-             .low = 0.9,
-             .high = classes + 0.1,
-             .error = kProbabilityError,
-             .cols = 1});
-        add({.what = "logarithms of probabilities",
-             .functions = {mpc::Smooth::kExp},
-             .low = -range - std::log(classes),
-             .high = 0.01,
-             .error = kProbabilityError,
-             .cols = n});
-        break;
-      case Family::kPoisson:
-        add({.what = "logarithms of expected counts",
-             .functions = {mpc::Smooth::kExp},
-             .low = -2 * kLargestLogCount,
-             .high = kLargestLogCount,
-             .error = kCountError,
-             .noise = kCountError / 100,
-             .cols = 1});
-        break;
-      case Family::kLinear:
-        mpc::check_pieces("the derivative of the squared error", kLargestSharedDerivative, kSharedScale,
-                          static_cast<double>(o.batch * n * o.run.layers) *
-                              static_cast<double>(protocol::counted_passes(o.run, o.sgd)));
-        break;
+    for (const mpc::FunctionSpec& spec : mpc::loss_functions(f, n, o)) {
+      functions.push_back(std::make_unique<WatchedFunction>(s, spec, o));
     }
   }
 
@@ -146,12 +95,12 @@ ShareMatrix SharedLossImpl::Parts::predicted(const ShareMatrix& z) {
 }
 
 SharedLossImpl::Parts::Normalised SharedLossImpl::Parts::normalised(const ShareMatrix& z) {
-  const ShareMatrix scores = narrowed(z, kScoreRing);
-  Normalised made{.below = {}, .largest = mpc::maximum(session, layer, scores, kScoreBits), .logs = {}};
+  const ShareMatrix scores = narrowed(z, mpc::kValueRing);
+  Normalised made{.below = {}, .largest = mpc::maximum(session, layer, scores, mpc::kComparedBits), .logs = {}};
   made.below = less_column(scores, made.largest);
   const ShareMatrix sums = row_sums(functions.at(0)->evaluate(made.below).front());
   made.logs =
-      narrowed(rescale(functions.at(1)->evaluate(rescale(sums, kSharedScale)).front(), kSharedScale), kScoreRing);
+      narrowed(rescale(functions.at(1)->evaluate(rescale(sums, kSharedScale)).front(), kSharedScale), mpc::kValueRing);
   return made;
 }
 
@@ -160,12 +109,12 @@ SharedLossImpl::Parts::ForValues& SharedLossImpl::Parts::for_values() {
   values.emplace();
   if (family == Family::kLogistic) {
     values->softplus = std::make_unique<WatchedFunction>(session,
-                                                         WatchedSpec{.what = "the scores",
-                                                                     .functions = {mpc::Smooth::kSoftplus},
-                                                                     .low = -options.score_range,
-                                                                     .high = options.score_range,
-                                                                     .error = kLossError,
-                                                                     .cols = 1},
+                                                         mpc::FunctionSpec{.what = "the scores",
+                                                                           .functions = {mpc::Smooth::kSoftplus},
+                                                                           .low = -options.score_range,
+                                                                           .high = options.score_range,
+                                                                           .error = kLossError,
+                                                                           .cols = 1},
                                                          options);
   }
   const std::uint64_t passes = protocol::counted_passes(options.run, options.sgd) * options.run.layers;
@@ -185,7 +134,7 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
   ForValues& parts = for_values();
   const bool at_b = session.party() == protocol::Party::kB;
   const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
-  ShareMatrix factor = narrowed(rescale(narrowed(z, kScoreRing), kLossFactorScale), kLossRing);
+  ShareMatrix factor = narrowed(rescale(narrowed(z, mpc::kValueRing), kLossFactorScale), kLossRing);
   ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
   if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
   if (family == Family::kLinear) {
@@ -240,7 +189,8 @@ SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const d
   const bool at_b = parts.session.party() == protocol::Party::kB;
   const std::size_t padded = scores.share.rows();
   const bool linear = parts.family == Family::kLinear;
-  SharedDerivative derivative{.share = linear ? narrowed(scores.share, kScoreRing) : parts.predicted(scores.share)};
+  SharedDerivative derivative{.share =
+                                  linear ? narrowed(scores.share, mpc::kValueRing) : parts.predicted(scores.share)};
   ShareMatrix& share = derivative.share;
   if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
   for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
@@ -260,7 +210,7 @@ void SharedLossImpl::check(const SharedTensor& scores, const data::Batch& batch)
   if (parts_->session.party() != protocol::Party::kB) return;
   require<InvalidArgument>(batch.labels.size() == scores.rows, "a loss of ", scores.rows,
                            " rows needs as many labels, not ", batch.labels.size());
-  check_labels(parts_->family, std::span<const double>(batch.labels), parts_->outputs, kLargestSharedDerivative);
+  check_labels(parts_->family, std::span<const double>(batch.labels), parts_->outputs, mpc::kLargestSharedDerivative);
 }
 
 ShareMatrix SharedLossImpl::summed_loss(const SharedTensor& scores, const data::Batch& batch) {

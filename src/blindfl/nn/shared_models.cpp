@@ -12,13 +12,10 @@ namespace blindfl::nn {
 
 namespace {
 
-/// So that shares of Z at `kSharedScale` are modulo 2^64.
-constexpr int kOutputRoom = 26;
-
 template <class Options>
 Options with_room(Options options) {
   options.top = protocol::Top::kShared;
-  options.output_room = std::max(options.output_room, kOutputRoom);
+  options.output_room = std::max(options.output_room, protocol::kSharedOutputRoom);
   return options;
 }
 

@@ -1,22 +1,15 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/shared_product.h"
 #include "blindfl/mpc/shared_relu.h"
+#include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/shared_modules.h"
 
 namespace blindfl::nn {
 
-namespace {
-
-/// Values are below 2^15.
-constexpr int kValueBits = 16 + kSharedScale;
-constexpr int kRing = 64;
-
-}  // namespace
-
 struct SharedReLUImpl::Parts {
-  explicit Parts(protocol::Session& s) : session(s), layer(s.new_layer()), relu(s, kValueBits, kRing) {}
+  explicit Parts(protocol::Session& s)
+      : session(s), layer(s.new_layer()), relu(s, mpc::kComparedBits, mpc::kValueRing) {}
 
   protocol::Session& session;
   std::uint32_t layer;
@@ -35,7 +28,7 @@ SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
   const bool training = torch::GradMode::is_enabled();
   SharedTensor made{
       .session = x.session,
-      .share = parts_->relu.forward(narrowed(x.share, kRing), training ? Keep::kForBackward : Keep::kNothing),
+      .share = parts_->relu.forward(narrowed(x.share, mpc::kValueRing), training ? Keep::kForBackward : Keep::kNothing),
       .rows = x.rows};
   if (!training) return made;
   // Shares of the selected derivatives are modulo 2^64; layers below take integers.
@@ -44,7 +37,7 @@ SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
     require<InvalidArgument>(pass == parts->passes,
                              "ReLU: the backward pass of a batch comes before the forward pass of the next");
     const ShareMatrix share = rescale(d.share, kSharedScale);
-    ShareMatrix selected = parts->relu.backward(narrowed(share, kRing));
+    ShareMatrix selected = parts->relu.backward(narrowed(share, mpc::kValueRing));
     if (below) below({.share = mpc::make_pieces(parts->session, parts->layer, selected), .integers = true});
   };
   return made;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "blindfl/base/saved_state.h"
+#include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/shared_modules.h"
 #include "blindfl/protocol/layers/layer_state.h"
 #include "blindfl/protocol/layers/weight.h"
@@ -19,8 +20,6 @@ namespace blindfl::nn {
 
 /// Of weights of a shared top.
 constexpr int kSharedWeightScale = 32;
-/// Assumed of derivatives of the summed loss by values of a shared top.
-constexpr double kLargestSharedDerivative = 16;
 
 /// The public facts of a weight of a shared top.
 struct SharedWeightSpec {
@@ -53,7 +52,7 @@ struct SharedWeightSpec {
                                                                         double deviation,
                                                                         const SharedTopOptions& options,
                                                                         SeededRandom& random) {
-  const double largest = static_cast<double>(options.batch) * kLargestSharedDerivative;
+  const double largest = static_cast<double>(options.batch) * mpc::kLargestSharedDerivative;
   return draw_shared_weight({.name = std::move(name),
                              .rows = 1,
                              .cols = width,

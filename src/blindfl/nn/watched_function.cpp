@@ -1,12 +1,6 @@
 #include "blindfl/nn/watched_function.h"
 
 #include <algorithm>
-#include <cmath>
-#include <map>
-#include <memory>
-#include <mutex>
-#include <tuple>
-#include <utility>
 
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/range_check.h"
@@ -15,65 +9,18 @@
 
 namespace blindfl::nn {
 
-namespace {
-
-constexpr int kResultScale = 32;
-constexpr std::size_t kMostHarmonics = 256;
-/// Values that are kept for a check, at most, besides those of the last pass.
-constexpr std::size_t kMostSeen = 8192;
-/// Bits that values are looked at in, at most: of those that have more, what is left may look right.
-constexpr int kMostRangeBits = 40;
-
-/// Fits that were made: for an evaluation of so many values the same is fitted again and again, and that takes longer
-/// than many steps.
-mpc::SmoothFunction fitted(const mpc::FitSpec& spec, std::size_t values) {
-  using Key = std::tuple<std::vector<mpc::Smooth>, double, double, double, double, std::size_t>;
-  static std::mutex mutex;
-  static std::map<Key, mpc::SmoothFunction> made;
-  const std::lock_guard lock(mutex);
-  const Key key{spec.functions, spec.low, spec.high, spec.error, spec.noise, values};
-  const auto found = made.find(key);
-  if (found != made.end()) return found->second;
-  return made.emplace(key, mpc::SmoothFunction::fit(spec)).first->second;
-}
-
-std::shared_ptr<const mpc::SmoothPlan> plan_of(const protocol::Session& session, const WatchedSpec& spec,
-                                               const SharedTopOptions& options) {
-  const auto slots = he::slots_of<ConfigError>(session.scheme(options.scheme), "a shared top");
-  const std::size_t values = options.batch * spec.cols;
-  mpc::SmoothFunction function = fitted(
-      {.functions = spec.functions,
-       .low = spec.low,
-       .high = spec.high,
-       .error = spec.error,
-       .most_harmonics = kMostHarmonics,
-       .noise = spec.noise,
-       .free =
-           [&](std::size_t harmonics) { return slots->free_frequencies(values, harmonics, spec.functions.size()); }},
-      values);
-  mpc::SmoothSpec smooth{.rows = options.batch, .cols = spec.cols, .result_scale = kResultScale};
-  const std::size_t ciphertexts = mpc::SmoothPlan(slots, function, smooth).products()->reply_ciphertexts();
-  smooth.run_replies = ciphertexts * protocol::counted_passes(options.run, options.sgd) * options.run.layers;
-  return std::make_shared<const mpc::SmoothPlan>(slots, std::move(function), smooth);
-}
-
-}  // namespace
-
 // A multiplies, and B encrypts: A's part is the larger, and B has labels to work on.
-WatchedFunction::WatchedFunction(protocol::Session& session, const WatchedSpec& spec, const SharedTopOptions& options)
+WatchedFunction::WatchedFunction(protocol::Session& session, const mpc::FunctionSpec& spec,
+                                 const SharedTopOptions& options)
     : session_(session),
       spec_(spec),
       layer_(session.new_layer()),
-      evaluation_(session, plan_of(session, spec, options), protocol::Party::kB) {
-  const double passes = static_cast<double>(protocol::counted_passes(options.run, options.sgd));
-  mpc::check_pieces(spec.what, std::max(-spec.low, spec.high), kSharedScale,
-                    static_cast<double>(options.batch * spec.cols * options.run.layers) * passes);
-}
+      evaluation_(session, mpc::plan_function(session.scheme(options.scheme), spec, options), protocol::Party::kB) {}
 
 std::vector<ShareMatrix> WatchedFunction::evaluate(const ShareMatrix& z) {
   std::size_t values = z.values().size();
   for (const ShareMatrix& seen : seen_) values += seen.values().size();
-  if (values > kMostSeen) seen_.clear();
+  if (values > mpc::kMostWatchedValues) seen_.clear();
   seen_.push_back(z);
   // A linear term takes shares that add up to the value, and not only modulo 2^64.
   const bool lifts = evaluation_.plan().function().needs_wide_shares() && z.ring_bits() < ShareMatrix::kMostRingBits;
@@ -83,7 +30,7 @@ std::vector<ShareMatrix> WatchedFunction::evaluate(const ShareMatrix& z) {
 
 void WatchedFunction::check_range() {
   if (seen_.empty()) return;
-  const int bits = std::min(kMostRangeBits, seen_.front().ring_bits() - 1);
+  const int bits = std::min(mpc::kMostRangeBits, seen_.front().ring_bits() - 1);
   std::size_t rows = 0;
   for (const ShareMatrix& seen : seen_) rows += seen.rows();
   ShareMatrix all(rows, spec_.cols, kSharedScale, seen_.front().ring_bits());

@@ -1,32 +1,19 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
+#include "blindfl/mpc/function_plan.h"
 #include "blindfl/mpc/smooth_evaluation.h"
 #include "blindfl/nn/shared_modules.h"
 
 namespace blindfl::nn {
 
-/// Which functions of which values.
-struct WatchedSpec {
-  std::string what;  ///< in errors: "the scores"
-  std::vector<mpc::Smooth> functions;
-  double low = 0;
-  double high = 0;
-  double error = 1e-4;  ///< of the fit
-  double noise = 1e-5;  ///< what larger coefficients cost, in errors of products: see mpc::FitSpec
-  std::size_t cols = 0;
-};
-
 /// Smooth functions of shared values, and a look at whether these stayed where the functions are right.
 class WatchedFunction {
  public:
-  /// Fits the functions: up to a second. Throws InvalidArgument if they cannot be fitted so well with a scheme's slots,
-  /// ConfigError if the scheme has none.
-  WatchedFunction(protocol::Session& session, const WatchedSpec& spec, const SharedTopOptions& options);
+  /// Cost and Throws: see mpc::plan_function.
+  WatchedFunction(protocol::Session& session, const mpc::FunctionSpec& spec, const SharedTopOptions& options);
 
   /// This party's shares of the functions of `z`, in the ring of 2^128 at 32 fractional bits. `z` at `kSharedScale`.
   /// Cost and Reveals: see mpc::SmoothEvaluation.
@@ -36,7 +23,7 @@ class WatchedFunction {
 
  private:
   protocol::Session& session_;
-  WatchedSpec spec_;
+  mpc::FunctionSpec spec_;
   std::uint32_t layer_;
   mpc::SmoothEvaluation evaluation_;
   std::vector<ShareMatrix> seen_;  ///< since the last check

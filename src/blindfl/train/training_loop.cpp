@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/mpc/function_plan.h"
 #include "blindfl/nn/range_watcher.h"
 
 namespace blindfl::train {
@@ -12,9 +13,6 @@ namespace {
 
 /// Steps between two votes to stop.
 constexpr std::uint64_t kStepsBetweenVotes = 8;
-
-/// Steps between two looks at the ranges of functions on shares, if nothing else calls for one.
-constexpr std::uint64_t kStepsBetweenRangeChecks = 16;
 
 /// Checkpoints of a whole run, about, where there are more epochs than anybody wants to go back to.
 constexpr std::size_t kCheckpoints = 100;
@@ -49,7 +47,7 @@ void TrainingLoop::step(RunLog* log) {
   state_.step = trainer_.step();
   const bool epoch_ends = state_.step % trainer_.steps_per_epoch() == 0;
   // Validation of what left its range would say nothing.
-  if (epoch_ends || state_.step % kStepsBetweenRangeChecks == 0) check_ranges();
+  if (epoch_ends || state_.step % mpc::kStepsBetweenRangeChecks == 0) check_ranges();
   StopVote vote{.stop = options_.stop_asked && options_.stop_asked()};
   if (epoch_ends && options_.validate) validate(vote, log);
   if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {

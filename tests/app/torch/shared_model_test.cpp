@@ -5,10 +5,16 @@
 
 #include <cmath>
 
+#include "blindfl/app/plan/estimate.h"
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/app/torch/training_parts.h"
 #include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/nn/range_watcher.h"
 #include "blindfl/nn/shared_evaluation.h"
+#include "blindfl/protocol/session/ot_pools.h"
+#include "blindfl/protocol/session/steps.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::app::shared_model_test {
@@ -44,11 +50,11 @@ data::RowsInMemory rows_at(Party party) {
 const PartyShape kShape{.numeric = 1};
 
 TEST(SharedModel, OfAJobIsPlannedAsItIsMade) {
-  EXPECT_EQ(nn::for_shared_top(nn::MatMulOptions{}).output_room, kSharedOutputRoom);
+  EXPECT_EQ(nn::for_shared_top(nn::MatMulOptions{}).output_room, protocol::kSharedOutputRoom);
   const JobLayers layers = job_layers(linear_job(), kShape, kShape, kRows);
-  EXPECT_TRUE(layers.shared_top);
+  EXPECT_TRUE(layers.top.has_value());
   EXPECT_EQ(layers.numeric->options.top, protocol::Top::kShared);
-  EXPECT_EQ(layers.numeric->options.output_room, kSharedOutputRoom);
+  EXPECT_EQ(layers.numeric->options.output_room, protocol::kSharedOutputRoom);
   EXPECT_GT(layers.run.layers, 1U) << "the top shares in what the run may give away";
   job::Shared open = linear_job();
   open.model.top = protocol::Top::kOpen;
@@ -110,6 +116,82 @@ TEST(SharedModel, LearnsStandardisedLabelsAndOpensRoundedScoresOfThem) {
   }
   EXPECT_LT(largest, 0.15 * b.labels.scale) << "in the labels' own unit";
 }
+
+/// Numeric features, and two fields where the model embeds them.
+PartyShape shape_of(job::ModelKind kind) {
+  PartyShape shape{.numeric = 3};
+  if (job::has_embeddings(kind)) shape.fields = {{.categories = 6}, {.categories = 4}};
+  return shape;
+}
+
+data::Batch full_batch(const PartyShape& shape, std::size_t rows, bool with_labels) {
+  data::Batch batch;
+  batch.rows = rows;
+  batch.features = IntMatrix::dense(rows, shape.numeric, std::vector<std::int64_t>(rows * shape.numeric, 1),
+                                    shape.encoding.scale, std::uint64_t{1} << 20);
+  for (const CategoryField& field : shape.fields) {
+    batch.fields.push_back(IntMatrix::one_hot(field.categories, std::vector<std::uint32_t>(rows, 1)));
+  }
+  if (with_labels) batch.labels.assign(rows, 1.0);
+  return batch;
+}
+
+class PlannedSharedModel : public ::testing::TestWithParam<std::pair<job::ModelKind, Activation>> {};
+
+/// Source layers and top, with what is looked at after 16 steps: the figures that the report shows beside each other.
+TEST_P(PlannedSharedModel, SendsWhatItsEstimateSays) {
+  constexpr std::size_t kBatch = 128;
+  constexpr std::size_t kSteps = 16;
+  const auto [kind, activation] = GetParam();
+  job::Shared shared;
+  shared.model.kind = kind;
+  shared.model.top = protocol::Top::kShared;
+  shared.model.activation = activation;
+  shared.model.hidden = {6, 4};
+  if (kind == job::ModelKind::kMlr) shared.model.classes = 3;
+  shared.training = {.epochs = 2, .batch = kBatch, .test_share = 0.0};
+  const PartyShape shape = shape_of(kind);
+  const JobLayers layers = job_layers(shared, shape, shape, kBatch * kSteps);
+  const JobEstimate expected = estimate(layers, shared.scheme, job_link(shared.scheme));
+  const he::Schemes schemes = job_schemes(shared.scheme);
+  testing::TwoParties parties(pointers_to(schemes), testing::Record::kNo);
+  const auto sent = [](protocol::Session& s) {
+    // Keys and the setup of random OTs come once, and digests of what both agree on are no part of a step.
+    std::uint64_t bytes = 0;
+    for (const auto& [step, traffic] : s.channel().sent()) {
+      if (step.number() > protocol::steps::kObliviousTrees.number) bytes += traffic.bytes;
+    }
+    return static_cast<double>(bytes);
+  };
+  const auto [a, b] = parties.run([&](protocol::Session& s) {
+    JobModel model = make_model(s, shared.model, layers);
+    nn::FederatedOptimizer optimizer(*model.module, layers.sgd);
+    train::BatchStep step = model.learner->step();
+    for (std::size_t i = 0; i < kSteps; ++i) {
+      optimizer.zero_grad();
+      step(full_batch(shape, kBatch, s.party() == Party::kB)).backward();
+      optimizer.step();
+    }
+    nn::check_ranges(*model.module);
+    return sent(s);
+  });
+  // Of random OTs whole tiles travel, and some are left over.
+  const double tile = static_cast<double>(protocol::OtPools::tile_bytes());
+  const double to_b = static_cast<double>(expected.per_step.bytes_to_b * kSteps);
+  const double to_a = static_cast<double>(expected.per_step.bytes_to_a * kSteps);
+  EXPECT_NEAR(a, to_b, tile + kSteps);
+  EXPECT_NEAR(b, to_a, tile + kSteps);
+  EXPECT_LT(std::abs(a + b - to_a - to_b), 0.02 * (to_a + to_b));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, PlannedSharedModel,
+                         ::testing::Values(std::pair(job::ModelKind::kLr, Activation::kRelu),
+                                           std::pair(job::ModelKind::kMlr, Activation::kRelu),
+                                           std::pair(job::ModelKind::kLinear, Activation::kRelu),
+                                           std::pair(job::ModelKind::kPoisson, Activation::kRelu),
+                                           std::pair(job::ModelKind::kMlp, Activation::kRelu),
+                                           std::pair(job::ModelKind::kMlp, Activation::kTanh),
+                                           std::pair(job::ModelKind::kWdl, Activation::kRelu)));
 
 }  // namespace
 }  // namespace blindfl::app::shared_model_test

@@ -8,6 +8,7 @@
 
 #include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/plan/step_cost.h"
+#include "blindfl/tensor/activation.h"
 
 namespace blindfl::protocol {
 
@@ -37,12 +38,21 @@ struct WeightsPart {
   bool operator==(const WeightsPart&) const = default;
 };
 
+/// What follows the source layers on shares: hidden layers and the loss.
+struct TopPart {
+  std::vector<std::size_t> widths{};  ///< of the hidden layers and of the scores
+  Activation activation = Activation::kRelu;
+
+  bool operator==(const TopPart&) const = default;
+};
+
 /// One way to run one part of a layer, as a planner weighed it.
 struct PlanRow {
   std::string layer{};
-  std::optional<Party> party{};  ///< whose features or fields; none: the weights of embeddings
-  std::variant<FeaturesPart, FieldsPart, WeightsPart> part{};
-  std::optional<Update> update{};  ///< none where there is but one: B's features (open top), weights of embeddings
+  std::optional<Party> party{};  ///< whose features or fields; none: the weights of embeddings, a top on shares
+  std::variant<FeaturesPart, FieldsPart, WeightsPart, TopPart> part{};
+  std::optional<Update>
+      update{};  ///< none where there is but one: B's features (open top), weights of embeddings, tops
   std::string scheme{};
   StepCost step{};        ///< of the whole part: of all its fields
   bool chosen = false;    ///< one row of each part is

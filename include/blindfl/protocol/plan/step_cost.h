@@ -32,10 +32,12 @@ struct StepCost {
   double seconds_b = 0;
   std::uint64_t bytes_to_a = 0;
   std::uint64_t bytes_to_b = 0;
-  int rounds = 0;  ///< round trips
+  int rounds = 0;       ///< round trips
+  double together = 0;  ///< of the seconds of both, what they compute at the same time
 
   [[nodiscard]] std::uint64_t bytes() const { return bytes_to_a + bytes_to_b; }
-  /// As if the parties and the line always took turns, which they do but where both send at the same time.
+  /// As if the parties and the line took turns but where they work `together`; those of source layers also send at the
+  /// same time now and then.
   [[nodiscard]] double seconds(const Link& link) const;
   StepCost& operator+=(const StepCost& other);
   bool operator==(const StepCost&) const = default;

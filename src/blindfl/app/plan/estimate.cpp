@@ -1,11 +1,13 @@
 #include "blindfl/app/plan/estimate.h"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <utility>
 
 #include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
+#include "blindfl/mpc/top_plan.h"
 #include "blindfl/protocol/layers/keep_options.h"
 
 namespace blindfl::app {
@@ -60,7 +62,46 @@ class Estimator {
               plan.spec.sgd);
   }
 
+  void add(const SharedTopLayers& top, std::size_t steps_per_epoch) {
+    const he::Scheme& scheme = use(top.options.scheme);
+    const mpc::TopPlan plan(scheme, top.shape, top.options);
+    const LayerCost cost = scaled(cost_of_top(plan, top, scheme, steps_per_epoch), scheme);
+    protocol::TopPart part{.widths = top.shape.hidden, .activation = top.shape.activation};
+    part.widths.push_back(top.shape.outputs);
+    protocol::PlanRow row{.layer = "top", .part = std::move(part), .scheme = top.options.scheme};
+    row.step = cost.step;
+    row.chosen = true;
+    const std::vector<protocol::PlanRow> rows{row};
+    add_layer({row.layer, choice_text(rows), rows, cost}, top.options.batch, top.shape.outputs, plan.weights(),
+              top.options.sgd);
+  }
+
  private:
+  static LayerCost cost_of_top(const mpc::TopPlan& plan, const SharedTopLayers& top, const he::Scheme& scheme,
+                               std::size_t steps_per_epoch) {
+    const mpc::TopCost mean = plan.mean_step(steps_per_epoch);
+    LayerCost cost;
+    cost.step = {.seconds_a = mean.seconds_a,
+                 .seconds_b = mean.seconds_b,
+                 .bytes_to_a = static_cast<std::uint64_t>(std::llround(mean.bytes_to_a)),
+                 .bytes_to_b = static_cast<std::uint64_t>(std::llround(mean.bytes_to_b)),
+                 .rounds = static_cast<int>(std::lround(mean.flights / 2)),
+                 .together = mean.together};
+    if (mean.random_ots) {
+      const std::uint64_t bytes = protocol::OtPools::setup_bytes();
+      cost.setup = {.seconds_a = mpc::kOtSetupSeconds,
+                    .seconds_b = mpc::kOtSetupSeconds,
+                    .bytes_to_a = bytes,
+                    .bytes_to_b = bytes,
+                    .rounds = 1,
+                    .together = mpc::kOtSetupSeconds};
+    }
+    cost.exposure = static_cast<double>(protocol::counted_passes(top.options.run, top.options.sgd)) * mean.exposure;
+    cost.memory_a = cost.memory_b = plan.memory();
+    for (const he::Plan* product : plan.products()) cost.take_keys(scheme, *product);
+    return cost;
+  }
+
   const he::Scheme& use(const std::string& name) {
     const auto found = std::ranges::find(schemes_, name, [](const he::Scheme* scheme) { return scheme->name(); });
     require<ConfigError>(found != schemes_.end(), "there is no scheme '", name, "' in shared.scheme.allowed");
@@ -84,6 +125,7 @@ class Estimator {
     for (StepCost* each : {&cost.setup, &cost.step}) {
       each->seconds_a *= factor;
       each->seconds_b *= factor;
+      each->together *= factor;
     }
     return cost;
   }
@@ -177,7 +219,7 @@ JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const p
   const auto owned = job_schemes(scheme);
   const auto schemes = pointers_to(owned);
   JobEstimate all;
-  all.shared_top = layers.shared_top;
+  all.shared_top = layers.top.has_value();
   all.rows = layers.training_rows;
   all.steps_per_epoch = layers.steps_per_epoch;
   all.epochs = layers.epochs;
@@ -186,6 +228,7 @@ JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const p
   Estimator estimator(schemes, speed, all);
   if (layers.numeric) estimator.add(*layers.numeric);
   if (layers.categories) estimator.add(*layers.categories);
+  if (layers.top) estimator.add(*layers.top, layers.steps_per_epoch);
 
   all.seconds_per_epoch = all.per_step.seconds(link) * static_cast<double>(all.steps_per_epoch);
   all.bytes_to_a_per_epoch = all.per_step.bytes_to_a * all.steps_per_epoch;

@@ -16,7 +16,7 @@
 
 namespace blindfl::app {
 
-/// One source layer of the model.
+/// One source layer of the model, or its top on shares.
 struct LayerEstimate {
   std::string name;
   std::string words;                    ///< its schemes and updates
@@ -33,7 +33,7 @@ struct UsedScheme {
 /// What training a job costs both parties.
 struct JobEstimate {
   std::vector<LayerEstimate> layers{};
-  bool shared_top = false;  ///< whose functions and layers are not in any figure here
+  bool shared_top = false;  ///< then it is the last of the layers
   std::size_t rows = 0;     ///< that are trained on
   std::size_t steps_per_epoch = 0;
   std::size_t epochs = 0;
@@ -43,8 +43,8 @@ struct JobEstimate {
   protocol::StepCost setup{};         ///< with the public keys of the schemes that are used
   std::vector<UsedScheme> schemes{};  ///< in the order of their first use
   he::Exposure exposure{};            ///< of all layers: see LayerCost
-  /// Of ciphertexts and shares of weights, gradients, momentum and kept products, between steps. Data, top layers and
-  /// what is there for a moment only are not in it.
+  /// Of ciphertexts and shares of weights, gradients, momentum and kept products, between steps. Data, B's own layers
+  /// and what is there for a moment only are not in it.
   std::uint64_t memory_a = 0;
   std::uint64_t memory_b = 0;
   double seconds_per_epoch = 0;
@@ -56,8 +56,7 @@ struct JobEstimate {
 };
 
 /// Schemes and updates are chosen as training will: for the line that the job names. Seconds are for `link`, on a
-/// machine of `speed` at both parties, one core each. Validation, alignment and the top are not in it: neither B's own
-/// layers nor those of a shared one, which take time and traffic in each step.
+/// machine of `speed` at both parties, one core each. Validation, alignment and B's own layers are not in it.
 /// Throws ConfigError or InvalidArgument, with the reason, if there is no way to run the job.
 [[nodiscard]] JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const protocol::Link& link,
                                    const MachineSpeed& speed = {});

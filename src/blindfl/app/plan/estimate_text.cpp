@@ -82,7 +82,7 @@ std::string estimate_text(const JobEstimate& estimate) {
       << link_text(estimate.link.bits_per_second) << ", " << seconds_text(estimate.link.round_trip)
       << " there and back\nmachine             " << speed_in_words(estimate.speed) << '\n';
   write_fact(out, "security", security_text(estimate.schemes));
-  write_fact(out, "hiding", (estimate.shared_top ? "of the source layers: " : "") + hiding_in_words(estimate.exposure));
+  write_fact(out, "hiding", hiding_in_words(estimate.exposure));
   if (has_short_keys(estimate.schemes)) {
     write_fact(out, "", "shared.scheme.security: 128 takes Paillier's longer keys, for secrets that must last longer");
   }
@@ -101,6 +101,9 @@ std::string estimate_text(const JobEstimate& estimate) {
               size_text(estimate.bytes_to_a));
   write_costs(out, "from A to B", size_text(step.bytes_to_b), size_text(estimate.bytes_to_b_per_epoch),
               size_text(estimate.bytes_to_b));
+  const auto trips = static_cast<std::size_t>(step.rounds);
+  write_costs(out, "round trips", count_text(trips), count_text(trips * estimate.steps_per_epoch),
+              count_text(static_cast<std::size_t>(estimate.setup.rounds) + trips * steps));
   out << "before the first step: " << size_text(estimate.setup.bytes()) << ", "
       << seconds_text(estimate.setup.seconds(estimate.link))
       << " (keys, and the products that training does not change)\n"
@@ -109,10 +112,6 @@ std::string estimate_text(const JobEstimate& estimate) {
       << "Traffic is exact but for the headers of messages. Times are for one core at each party, and may be off by\n"
          "half. Not counted: alignment, validation, "
       << (estimate.shared_top ? "what the data takes.\n" : "B's own layers, what the data takes.\n");
-  if (estimate.shared_top) {
-    out << "NOT COUNTED EITHER: the shared top. Its functions and layers take time, traffic and round trips in each "
-           "step, often\nmore than the source layers, which is all that the figures above are of.\n";
-  }
   return out.str();
 }
 

@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/registry/registry.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 
 namespace blindfl::app {
 
@@ -96,7 +97,7 @@ Options common_options(const job::Shared& shared, const JobLayers& layers, const
   Options options;
   options.name = name;
   options.top = shared.model.top;
-  if (shared.model.shared_top()) options.output_room = kSharedOutputRoom;
+  if (shared.model.shared_top()) options.output_room = protocol::kSharedOutputRoom;
   options.derivative = shared.training.derivative;
   options.output_scale = shared.model.output_scale;
   options.fine_outputs_reveal_features = shared.model.fine_outputs_reveal_features;
@@ -175,14 +176,31 @@ std::size_t outputs_of(const job::Model& model) {
   return has_classes ? model.class_count() : 1;
 }
 
+/// Widths of the layers that are hidden, of models that have some on shares.
+std::vector<std::size_t> hidden_on_shares(const job::Model& model) {
+  return model.kind == ModelKind::kMlp || model.kind == ModelKind::kWdl ? model.hidden : std::vector<std::size_t>{};
+}
+
 /// Layers and functions of a shared top, which hide what passes through them as source layers do: all of them share
 /// what the run may give away.
 std::size_t shared_parts(const job::Model& model) {
   if (!model.shared_top()) return 0;
   constexpr std::size_t kFunctionsOfLoss = 3;  // at most
-  const bool has_hidden = model.kind == ModelKind::kMlp || model.kind == ModelKind::kWdl;
-  const std::size_t hidden = has_hidden ? model.hidden.size() : 0;
-  return kFunctionsOfLoss + 2 * hidden;
+  return kFunctionsOfLoss + 2 * hidden_on_shares(model).size();
+}
+
+SharedTopLayers top_layers(const job::Shared& shared, const JobLayers& layers) {
+  SharedTopLayers top;
+  top.shape = {.hidden = hidden_on_shares(shared.model),
+               .outputs = layers.outputs,
+               .activation = shared.model.activation,
+               .family = family_of(shared.model)};
+  top.options.batch = shared.training.batch;
+  top.options.sgd = layers.sgd;
+  top.options.run = layers.run;
+  top.options.scheme = job::kFamilyWithSlots;
+  top.options.largest_weight = std::min(top.options.largest_weight, shared.model.largest_weight);
+  return top;
 }
 
 }  // namespace
@@ -204,6 +222,13 @@ std::string session_name(std::string_view scheme) {
 
 protocol::Link job_link(const job::Scheme& scheme) {
   return {.bits_per_second = scheme.line_speed * 1e6, .round_trip = scheme.round_trip * 1e-3};
+}
+
+Family family_of(const job::Model& model) {
+  if (is_classifier(model.kind)) {
+    return model.class_count() > 2 || model.kind == ModelKind::kMlr ? Family::kMultinomial : Family::kLogistic;
+  }
+  return model.kind == ModelKind::kPoisson ? Family::kPoisson : Family::kLinear;
 }
 
 SourceWidths source_widths(const job::Model& model) {
@@ -262,9 +287,9 @@ JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const Party
   layers.sgd = sgd_of(training, layers.steps_per_epoch, momentum_of(shared, a, b));
   const bool has_numeric = a.numeric + b.numeric > 0;
   const bool has_categories = has_embeddings(shared.model.kind);
-  layers.shared_top = shared.model.shared_top();
   layers.run = run_of(training, layers.steps_per_epoch, split,
                       std::size_t{has_numeric} + std::size_t{has_categories} + shared_parts(shared.model));
+  if (shared.model.shared_top()) layers.top = top_layers(shared, layers);
   if (has_numeric) {
     const Source source = numeric_source(shared.model, layers.outputs);
     layers.numeric = numeric_layer(shared, a, b, layers, source.name, source.out);

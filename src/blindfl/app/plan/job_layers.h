@@ -9,6 +9,7 @@
 #include "blindfl/app/job/shared.h"
 #include "blindfl/app/plan/party_shape.h"
 #include "blindfl/he/schemes.h"
+#include "blindfl/mpc/top_plan.h"
 #include "blindfl/protocol/plan/source_layer.h"
 
 // From what both parties agreed on to the source layers of the model: the one way, for building it and for telling
@@ -38,6 +39,12 @@ struct CategoryLayer {
   protocol::EmbedMatMulOptions options{};
 };
 
+/// The layers and the loss of a top on shares.
+struct SharedTopLayers {
+  mpc::TopShape shape{};
+  protocol::SharedTopOptions options{};
+};
+
 /// The source layers of a job's model, and the course of its training.
 struct JobLayers {
   std::optional<NumericLayer> numeric{};      ///< none if nobody has numeric features
@@ -50,11 +57,11 @@ struct JobLayers {
   /// What hiding is made for: passes of training and validation, and as many again for steps that are taken again after
   /// resume, the test file, and scoring.
   protocol::RunLength run{};
-  bool shared_top = false;
+  std::optional<SharedTopLayers> top{};  ///< none: the top is open, and B's own
 };
 
-/// Room that source layers leave above the outputs for a top on shares: as nn::for_shared_top, which sees torch.
-constexpr int kSharedOutputRoom = 26;
+/// What a model's scores mean.
+[[nodiscard]] Family family_of(const job::Model& model);
 
 /// How many values of a row each source layer of a model opens to B.
 struct SourceWidths {

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "blindfl/app/job/shared.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/he/plan.h"
@@ -17,6 +18,7 @@ namespace {
 using protocol::FeaturesPart;
 using protocol::FieldsPart;
 using protocol::PlanRow;
+using protocol::TopPart;
 using protocol::WeightsPart;
 
 std::string whose(Party party) {
@@ -40,6 +42,14 @@ std::string part_words(const FieldsPart& part) {
 
 std::string part_words(const WeightsPart& part) {
   return count_text(part.inputs) + " x " + count_text(part.out) + " weights";
+}
+
+/// "layers 64-16-1, relu, and the loss, on shares".
+std::string part_words(const TopPart& part) {
+  if (part.widths.size() == 1) return "loss, on shares";
+  std::string widths;
+  for (const std::size_t width : part.widths) append(widths, "-", std::to_string(width));
+  return "layers " + widths + ", " + job::Value<Activation>::write(part.activation) + ", and the loss, on shares";
 }
 
 /// How many categorical fields a row is about; 0: it is about none.

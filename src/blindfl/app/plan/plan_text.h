@@ -9,7 +9,8 @@
 
 namespace blindfl::app {
 
-/// "A's 300 features, 14 a row", "B's fields 0, 2 and 3, 100 categories", "the 40 x 16 weights".
+/// "A's 300 features, 14 a row", "B's fields 0, 2 and 3, 100 categories", "the 40 x 16 weights", "the layers 64-16-1,
+/// relu, and the loss, on shares".
 [[nodiscard]] std::string part_in_words(const protocol::PlanRow& row);
 /// "exchanged over lattice", "encrypted updates over paillier", "over lattice".
 [[nodiscard]] std::string way_in_words(const protocol::PlanRow& row);

@@ -75,16 +75,6 @@ JobModel make_dlrm(protocol::Session& session, const job::Model& model, const Jo
 
 static_assert(job::kCoarseScoreBits == nn::kDefaultScoreBits);
 
-nn::SharedTopOptions top_options(const job::Model& model, const JobLayers& layers) {
-  nn::SharedTopOptions options;
-  options.batch = layers.numeric ? layers.numeric->shape.batch : layers.categories->shape.batch;
-  options.sgd = layers.sgd;
-  options.run = layers.run;
-  options.scheme = job::kFamilyWithSlots;
-  options.largest_weight = std::min(options.largest_weight, model.largest_weight);
-  return options;
-}
-
 template <class Holder, class... Layers>
 JobModel shared_of(protocol::Session& session, const job::Model& model, const JobLayers& layers, Holder top,
                    const nn::SharedTopOptions& options, ModelUse use, const Layers&... sources) {
@@ -103,7 +93,7 @@ JobModel shared_of(protocol::Session& session, const job::Model& model, const Jo
 
 JobModel make_shared_module(protocol::Session& session, const job::Model& model, const JobLayers& layers,
                             ModelUse use) {
-  const nn::SharedTopOptions options = top_options(model, layers);
+  const nn::SharedTopOptions& options = layers.top->options;
   if (model.kind == ModelKind::kWdl) {
     const nn::SharedWideDeep top(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
                                  layers.categories->shape, model.hidden, layers.outputs, model.activation,
@@ -151,13 +141,6 @@ nn::DlrmShape dlrm_shape(const job::Model& model) {
           .vectors = model.dlrm.vectors,
           .dimension = model.embedding_dim,
           .top = model.dlrm.top};
-}
-
-nn::Family family_of(const job::Model& model) {
-  if (job::is_classifier(model.kind)) {
-    return model.class_count() > 2 || model.kind == ModelKind::kMlr ? nn::Family::kMultinomial : nn::Family::kLogistic;
-  }
-  return model.kind == ModelKind::kPoisson ? nn::Family::kPoisson : nn::Family::kLinear;
 }
 
 JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers, ModelUse use) {

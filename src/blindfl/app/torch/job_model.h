@@ -41,9 +41,6 @@ struct JobModel {
   [[nodiscard]] bool shared_top() const { return !learner.is_empty(); }
 };
 
-/// What a model's scores mean.
-[[nodiscard]] nn::Family family_of(const job::Model& model);
-
 /// What the layers of a model are called in a job, as those of nn take it.
 [[nodiscard]] nn::DlrmShape dlrm_shape(const job::Model& model);
 

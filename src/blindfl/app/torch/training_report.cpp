@@ -54,16 +54,21 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::Row
   all.push_back({"security", security_text(facts.expected.schemes)});
   // Masks are those that were planned; a run that was made longer opened more values under them.
   const std::string hiding = hiding_in_words(prolonged(facts) * facts.expected.exposure);
-  all.push_back({"hiding of masks and noise", (facts.expected.shared_top ? "source layers: " : "") + hiding});
+  all.push_back({"hiding of masks and noise", hiding});
   return all;
 }
 
 /// On the line that the job names, as the planner counts.
 std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
   const protocol::Link& link = facts.expected.link;
+  std::vector<protocol::PlanRow> rows = facts.model.plan;
+  if (facts.expected.shared_top) {
+    const std::vector<protocol::PlanRow>& top = facts.expected.layers.back().rows;
+    rows.insert(rows.end(), top.begin(), top.end());
+  }
   std::vector<run::PlanFact> plan;
-  plan.reserve(facts.model.plan.size());
-  for (const protocol::PlanRow& row : facts.model.plan) {
+  plan.reserve(rows.size());
+  for (const protocol::PlanRow& row : rows) {
     plan.push_back({.layer = row.layer,
                     .features = part_in_words(row),
                     .way = way_in_words(row),
@@ -75,28 +80,23 @@ std::vector<run::PlanFact> plan_of(const TrainingFacts& facts) {
   return plan;
 }
 
-/// For the steps that this process took, on the line that the job names.
+/// For the steps that this process took, on the line that the job names; validation is in neither figure.
 std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   if (facts.steps == 0) return {};
   const JobEstimate& expected = facts.expected;
   const bool is_b = facts.party == Party::kB;
   const auto steps = static_cast<double>(facts.steps);
   const auto& step = expected.per_step;
+  const ValidationCost& besides = facts.cost.validation;
+  const double seconds = facts.cost.training_seconds - besides.seconds;
+  const auto all_sent = static_cast<double>(facts.cost.bytes_sent - besides.bytes_sent);
+  const auto all_received = static_cast<double>(facts.cost.bytes_received - besides.bytes_received);
   const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
   const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
-  if (expected.shared_top) {
-    // What is predicted is not what is measured: the layers and functions of the top are in one of them alone.
-    return {{"a step, predicted without the shared top", step.seconds(expected.link),
-             facts.cost.training_seconds / steps, Unit::kSeconds},
-            {"sent in a step, predicted without it", sent, static_cast<double>(facts.cost.bytes_sent) / steps,
-             Unit::kBytes},
-            {"received in a step, predicted without it", received,
-             static_cast<double>(facts.cost.bytes_received) / steps, Unit::kBytes}};
-  }
-  return {{"training", step.seconds(expected.link) * steps, facts.cost.training_seconds, Unit::kSeconds},
-          {"a step", step.seconds(expected.link), facts.cost.training_seconds / steps, Unit::kSeconds},
-          {"sent in a step", sent, static_cast<double>(facts.cost.bytes_sent) / steps, Unit::kBytes},
-          {"received in a step", received, static_cast<double>(facts.cost.bytes_received) / steps, Unit::kBytes}};
+  return {{"training", step.seconds(expected.link) * steps, seconds, Unit::kSeconds},
+          {"a step", step.seconds(expected.link), seconds / steps, Unit::kSeconds},
+          {"sent in a step", sent, all_sent / steps, Unit::kBytes},
+          {"received in a step", received, all_received / steps, Unit::kBytes}};
 }
 
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {

@@ -14,6 +14,13 @@
 
 namespace blindfl::app {
 
+/// What validation between epochs took, which is no part of a step.
+struct ValidationCost {
+  double seconds = 0;
+  std::uint64_t bytes_sent = 0;
+  std::uint64_t bytes_received = 0;
+};
+
 /// What training took, in this process.
 struct TrainingCost {
   double setup_seconds = 0;
@@ -23,6 +30,7 @@ struct TrainingCost {
   double in_protocol = 0;  ///< waiting and sending included
   std::uint64_t bytes_sent = 0;
   std::uint64_t bytes_received = 0;
+  ValidationCost validation{};  ///< of all that
 };
 
 /// What a training run was and what it took.

@@ -61,15 +61,35 @@ class NewRun {
   bool begun_ = false;
 };
 
+/// `body()`, whose time and traffic is added to `cost`.
+template <class Body>
+auto counted_in(ValidationCost& cost, const net::Channel& channel, Body&& body) {
+  const auto begin = Clock::now();
+  const auto sent = [&] { return net::total(channel.sent()).bytes; };
+  const auto received = [&] { return net::total(channel.received()).bytes; };
+  cost.bytes_sent -= sent();
+  cost.bytes_received -= received();
+  auto made = body();
+  cost.bytes_sent += sent();
+  cost.bytes_received += received();
+  cost.seconds += Seconds(Clock::now() - begin).count();
+  return made;
+}
+
 train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed,
-                                const RunRows& rows, const BuiltModel& built, const JobSession& connection) {
+                                const RunRows& rows, const BuiltModel& built, JobSession& connection,
+                                ValidationCost& cost) {
   const job::Training& training = agreed.job.shared.training;
   train::LoopOptions options;
   options.checkpoint_every = training.checkpoint_every;
   options.keep = task.job.own.run.keep;
   options.early_stopping = {.patience = training.early_stopping.patience,
                             .minimum_improvement = training.early_stopping.minimum_improvement};
-  if (rows.validation) options.validate = [&] { return validate(data, agreed, rows, built); };
+  if (rows.validation) {
+    options.validate = [&] {
+      return counted_in(cost, connection.channel(), [&] { return validate(data, agreed, rows, built); });
+    };
+  }
   if (const auto most = task.job.own.top.clip_gradient; most && task.is_b()) {
     options.before_step = [&built, most] {
       torch::nn::utils::clip_grad_norm_(built.model.module->parameters(), *most);
@@ -138,13 +158,14 @@ TrainingCost train_steps(JobSession& connection, train::TrainingLoop& loop, trai
           .bytes_received = after.bytes_received - before.bytes_received};
 }
 
-void train_and_finish(const TrainedRun& run, TrainingCost& cost) {
+void train_and_finish(const TrainedRun& run, TrainingCost& cost, const ValidationCost& validation) {
   const double setup_seconds = cost.setup_seconds;
   const auto begin = Clock::now();
   run.loop.keep_products();
   const double keeping_seconds = Seconds(Clock::now() - begin).count();
   cost = train_steps(run.connection, run.loop, run.log);
   cost.setup_seconds = setup_seconds + keeping_seconds;
+  cost.validation = validation;
   std::optional<Evaluation> test;
   if (run.loop.stopped()) {
     run.write_summary(run::RunState::kInterrupted);
@@ -198,8 +219,9 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
           ? train::Trainer(*built.model.module, built.model.learner->step(), scaled, options)
           : train::Trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
   check_progress(run, trainer, agreed);
+  ValidationCost validation;
   train::TrainingLoop loop(run, *built.model.module, trainer,
-                           loop_options(task, data, agreed, rows, built, connection));
+                           loop_options(task, data, agreed, rows, built, connection, validation));
   require<ConfigError>(!task.resume.epochs || !loop.state().enough,
                        "--epochs: early stopping ended this run after step ", loop.state().step,
                        ", and would again; start a new run with another shared.training.early_stopping");
@@ -218,7 +240,7 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   const TrainedRun trained{task, data, agreed, rows, built, cost, connection, run.folder, loop, log, summary};
   trained.write_summary(run::RunState::kRunning);
   try {
-    train_and_finish(trained, cost);
+    train_and_finish(trained, cost, validation);
   } catch (const std::exception& error) {
     trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
     const auto* lost = dynamic_cast<const TransportError*>(&error);

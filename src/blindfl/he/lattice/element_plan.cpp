@@ -103,6 +103,31 @@ std::uint64_t LatticeElementPlan::reply_bytes() const {
   return sizeof(KeyId) + 8 * reply_words_ * primes_.size() * chunks();
 }
 
+namespace {
+
+// Seconds for each residue, and for each value, on one core with IFMA, from bench_slots; docs/appendix/planner.md has
+// how far they carry.
+constexpr double kElementKey = 10e-9;
+constexpr double kElementOperand = 5e-9;
+constexpr double kElementProduct = 4e-9;
+constexpr double kElementReply = 13e-9;
+constexpr double kElementOpen = 10e-9;
+constexpr double kElementValue = 10e-9;
+
+}  // namespace
+
+ProductTimes LatticeElementPlan::times() const {
+  const auto residues = static_cast<double>(params_->degree() * params_->moduli().size());
+  const auto replies = static_cast<double>(primes_.size() * chunks());
+  const auto operands = static_cast<double>(terms()) * replies;
+  const auto values = static_cast<double>(spec().values());
+  return {.encrypt = residues * (kElementKey + operands * kElementOperand),
+          .load = 0,
+          .multiply =
+              residues * (kElementKey + operands * kElementProduct + replies * kElementReply) + values * kElementValue,
+          .open = residues * replies * kElementOpen + values * kElementValue};
+}
+
 double LatticeElementPlan::run_values() const {
   return static_cast<double>(std::max<std::uint64_t>(spec().run_values, spec().values()));
 }

@@ -60,6 +60,7 @@ class LatticeElementPlan final : public ElementPlan {
 
   [[nodiscard]] std::uint64_t operand_bytes() const override;
   [[nodiscard]] std::uint64_t reply_bytes() const override;
+  [[nodiscard]] ProductTimes times() const override;
   [[nodiscard]] double failures_of_run() const override { return rounding_failures() + lift_failures(); }
   [[nodiscard]] double rounding_failures() const;
   [[nodiscard]] double lift_failures() const;

@@ -251,6 +251,30 @@ double LatticeSlotPlan::largest_error(std::size_t function) const {
          std::ldexp(1.0, -spec().result_scale);
 }
 
+namespace {
+
+// Seconds for each residue on one core with IFMA, from bench_slots; docs/appendix/planner.md has how far they carry.
+constexpr double kSlotKey = 10e-9;
+constexpr double kSlotOperand = 5e-9;
+constexpr double kSlotLoad = 1.5e-9;
+constexpr double kSlotProduct = 2.5e-9;
+constexpr double kSlotReply = 13e-9;
+constexpr double kSlotOpen = 12e-9;
+
+}  // namespace
+
+ProductTimes LatticeSlotPlan::times() const {
+  const auto residues = static_cast<double>(params_->degree() * params_->moduli().size());
+  const auto operands = static_cast<double>(operand_ciphertexts());
+  const auto replies = static_cast<double>(reply_ciphertexts());
+  // Of an operand, what multiplies it is encoded for each reply that it is part of.
+  const auto encoded = operands * (separate() ? 1.0 : static_cast<double>(spec().functions.size()));
+  return {.encrypt = residues * (kSlotKey + operands * kSlotOperand),
+          .load = 0,
+          .multiply = residues * (kSlotKey + operands * kSlotLoad + encoded * kSlotProduct + replies * kSlotReply),
+          .open = residues * replies * kSlotOpen};
+}
+
 double LatticeSlotPlan::wraps_of_run() const {
   double most = 0;
   for (std::size_t f = 0; f < scale_count(spec()); ++f) {

@@ -88,6 +88,7 @@ class LatticeSlotPlan final : public SlotPlan {
   }
   [[nodiscard]] double deviation(std::size_t function) const override;
   [[nodiscard]] double largest_error(std::size_t function) const override;
+  [[nodiscard]] ProductTimes times() const override;
   [[nodiscard]] double wraps_of_run() const override;
   [[nodiscard]] std::string describe() const override;
   /// The coin of a key for this plan: parties with other plans have other keys, and notice.

@@ -8,7 +8,7 @@
 namespace blindfl::protocol {
 
 double StepCost::seconds(const Link& link) const {
-  return seconds_a + seconds_b + 8.0 * static_cast<double>(bytes()) / link.bits_per_second +
+  return seconds_a + seconds_b - together + 8.0 * static_cast<double>(bytes()) / link.bits_per_second +
          static_cast<double>(rounds) * link.round_trip;
 }
 
@@ -18,6 +18,7 @@ StepCost& StepCost::operator+=(const StepCost& other) {
   bytes_to_a += other.bytes_to_a;
   bytes_to_b += other.bytes_to_b;
   rounds += other.rounds;
+  together += other.together;
   return *this;
 }
 

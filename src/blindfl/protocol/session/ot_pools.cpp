@@ -54,6 +54,10 @@ OtPools::Pools OtPools::set_up(Session& session, const std::array<std::byte, 32>
   return {std::move(sending).finish(their_point, their_trees), std::move(receiver)};
 }
 
+std::uint64_t OtPools::setup_bytes() {
+  return kOtHelloBytes + ot::kTreesMessageBytes;
+}
+
 std::uint64_t OtPools::tile_bytes() {
   static const std::uint64_t bytes = ot::extension_bytes(ot::OtSession({.tree_depth = kTreeDepth}), 1);
   return bytes;

@@ -52,6 +52,8 @@ class OtPools {
   /// Throws ProtocolError if the peer is at another place, before anything changes.
   void reserve(const OtCount& count);
   [[nodiscard]] static std::uint64_t tile_bytes();
+  /// That each party sends to set up.
+  [[nodiscard]] static std::uint64_t setup_bytes();
 
   /// To take from, in the same order at both parties, no more than was reserved.
   [[nodiscard]] ot::RandomOtSender& sender();

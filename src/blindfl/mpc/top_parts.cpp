@@ -1,0 +1,183 @@
+#include "blindfl/mpc/top_parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/lifted_gradient.h"
+
+namespace blindfl::mpc {
+
+namespace {
+
+/// Fractional bits of products between layers that are not noise.
+constexpr int kValuePrecision = 18;
+/// Gradients of weights: what an optimizer keeps, at most.
+constexpr int kGradientScale = 28;
+constexpr std::uint64_t kProductsOfLayer = 3;
+
+constexpr double kActivationError = 3e-5;
+/// How far off functions are, in probabilities; and in expected counts, up to e^kLargestLogCount.
+constexpr double kProbabilityError = 2e-5;
+constexpr double kCountError = 5e-4;
+constexpr double kLargestLogCount = 5;
+
+std::uint64_t passes_of(const SharedTopOptions& options) {
+  return protocol::counted_passes(options.run, options.sgd) * options.run.layers;
+}
+
+SharedProductSpec common_spec(const SharedTopOptions& options) {
+  return {.batch = options.batch,
+          .left_scale = kSharedScale,
+          .run_products = passes_of(options),
+          .sharing = kProductsOfLayer,
+          .scheme = options.scheme};
+}
+
+/// Between layers.
+SharedProductSpec value_spec(const SharedTopOptions& options) {
+  SharedProductSpec spec = common_spec(options);
+  spec.right_scale = kFactorScale;
+  spec.precision = kValuePrecision;
+  spec.result_scale = kSharedScale;
+  spec.result_ring = kValueRing;
+  return spec;
+}
+
+SharedProductSpec output_spec(std::size_t in, std::size_t out, const SharedTopOptions& options) {
+  SharedProductSpec spec = value_spec(options);
+  spec.form = ProductForm::kPlain;
+  spec.left_cols = in;
+  spec.other = out;
+  spec.largest_left = options.largest_value;
+  spec.largest = 64 * options.largest_value;
+  return spec;
+}
+
+SharedProductSpec gradient_spec(std::size_t in, std::size_t out, const SharedTopOptions& options) {
+  SharedProductSpec spec = common_spec(options);
+  spec.form = ProductForm::kLeftTransposed;
+  spec.left_cols = in;
+  spec.other = out;
+  spec.right_scale = kSharedScale;
+  spec.largest_left = options.largest_value;
+  spec.largest = largest_weight_gradient(options);
+  spec.precision = protocol::gradient_precision(options.batch);
+  spec.result_scale = 2 * kSharedScale;
+  const SharedProductParams unscaled(spec);
+  // Shares must not outgrow 2^127 where an optimizer adds them up.
+  const protocol::LiftedGradient lifted{.scale = unscaled.product_scale(), .ring_bits = unscaled.ring_bits()};
+  spec.result_scale = lifted.kept_scale(kGradientScale);
+  return spec;
+}
+
+SharedProductSpec derivative_spec(std::size_t in, std::size_t out, const SharedTopOptions& options) {
+  SharedProductSpec spec = value_spec(options);
+  spec.form = ProductForm::kRightTransposed;
+  spec.left_cols = out;
+  spec.other = in;
+  spec.largest_left = kLargestSharedDerivative;
+  spec.largest = 64 * kLargestSharedDerivative;
+  return spec;
+}
+
+struct Functions {
+  const char* name;
+  Smooth function;
+  Smooth slope;
+};
+
+Functions functions_of(SmoothActivation activation) {
+  switch (activation) {
+    case SmoothActivation::kTanh:
+      return {"tanh", Smooth::kTanh, Smooth::kTanhSlope};
+    case SmoothActivation::kSigmoid:
+      return {"sigmoid", Smooth::kSigmoid, Smooth::kSigmoidSlope};
+    case SmoothActivation::kGelu:
+      return {"GELU", Smooth::kGelu, Smooth::kGeluSlope};
+    case SmoothActivation::kSilu:
+      return {"SiLU", Smooth::kSilu, Smooth::kSiluSlope};
+  }
+  fail<InvalidArgument>("there is no such activation");
+}
+
+std::vector<FunctionSpec> multinomial_functions(std::size_t classes, double range) {
+  const auto count = static_cast<double>(classes);
+  return {{.what = "the scores, less the largest of their row,",
+           .functions = {Smooth::kExp},
+           .low = -range,
+           .high = 0.01,
+           .error = kProbabilityError,
+           .cols = classes},
+          {.what = "sums of exponentials",
+           .functions = {Smooth::kLog},
+           .low = 0.9,
+           .high = count + 0.1,
+           .error = kProbabilityError,
+           .cols = 1},
+          {.what = "logarithms of probabilities",
+           .functions = {Smooth::kExp},
+           .low = -range - std::log(count),
+           .high = 0.01,
+           .error = kProbabilityError,
+           .cols = classes}};
+}
+
+}  // namespace
+
+double largest_weight_gradient(const SharedTopOptions& options) {
+  return static_cast<double>(options.batch) * kLargestSharedDerivative * 4;
+}
+
+LinearProducts linear_products(std::size_t in, std::size_t out, const SharedTopOptions& options) {
+  // Of values, and of derivatives by outputs and by inputs: the latter are made below, of what comes from here.
+  check_pieces("a linear layer", std::max(options.largest_value, kLargestSharedDerivative), kSharedScale,
+               static_cast<double>(options.batch * (2 * in + out)) * static_cast<double>(passes_of(options)));
+  return {.output = output_spec(in, out, options),
+          .gradient = gradient_spec(in, out, options),
+          .derivative = derivative_spec(in, out, options)};
+}
+
+ActivationParts activation_parts(SmoothActivation activation, std::size_t width, const SharedTopOptions& options) {
+  const Functions functions = functions_of(activation);
+  return {.function = {.what = std::string("a hidden layer before ") + functions.name,
+                       .functions = {functions.function, functions.slope},
+                       .low = -options.hidden_range,
+                       .high = options.hidden_range,
+                       .error = kActivationError,
+                       .cols = width},
+          .slopes = {.rows = options.batch,
+                     .cols = width,
+                     .ring_bits = kValueRing,
+                     .run_values = options.batch * width * passes_of(options)}};
+}
+
+std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, const SharedTopOptions& options) {
+  const double range = options.score_range;
+  switch (family) {
+    case Family::kLogistic:
+      return {{.what = "the scores",
+               .functions = {Smooth::kSigmoid},
+               .low = -range,
+               .high = range,
+               .error = kProbabilityError,
+               .cols = 1}};
+    case Family::kMultinomial:
+      return multinomial_functions(outputs, range);
+    case Family::kPoisson:
+      return {{.what = "logarithms of expected counts",
+               .functions = {Smooth::kExp},
+               .low = -2 * kLargestLogCount,
+               .high = kLargestLogCount,
+               .error = kCountError,
+               .noise = kCountError / 100,
+               .cols = 1}};
+    case Family::kLinear:
+      check_pieces("the derivative of the squared error", kLargestSharedDerivative, kSharedScale,
+                   static_cast<double>(options.batch * outputs) * static_cast<double>(passes_of(options)));
+      return {};
+  }
+  fail<InvalidArgument>("there is no such family");
+}
+
+}  // namespace blindfl::mpc

@@ -1,0 +1,248 @@
+#include "blindfl/mpc/top_plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "blindfl/base/error.h"
+#include "blindfl/mpc/exact_lift.h"
+#include "blindfl/mpc/maximum.h"
+#include "blindfl/mpc/range_check.h"
+#include "blindfl/mpc/shared_elements.h"
+#include "blindfl/mpc/shared_relu.h"
+#include "blindfl/mpc/smooth_evaluation.h"
+#include "blindfl/share/integer_pieces.h"
+
+namespace blindfl::mpc {
+
+namespace {
+
+/// Seconds of each party for a random OT that is made and used, on one core with VAES: bench_ot, bench_compare.
+constexpr double kOtSeconds = 11e-9;
+
+/// What is made of random OTs: both parties work at the same time.
+TopUse by_ots(const PartyCost& cost) {
+  const double seconds = kOtSeconds * static_cast<double>(cost.a_ots + cost.b_ots);
+  return {.cost = cost, .seconds_a = seconds, .seconds_b = seconds, .together = seconds, .exposure = {}};
+}
+
+/// One party multiplies, and the owner encrypts and opens: in turns.
+TopUse in_turns(const PartyCost& cost, const he::ProductTimes& times, double failure) {
+  return {.cost = cost,
+          .seconds_a = times.multiply,
+          .seconds_b = times.encrypt + times.open,
+          .together = 0,
+          .exposure = {.lift_failure = failure}};
+}
+
+/// Both cross products: each party does all of it, at the same time.
+TopUse crossed(const he::Plan& plan, std::size_t left_values, ProductParts parts) {
+  const he::ProductSpec& spec = plan.spec();
+  const he::ProductTimes times = plan.times(static_cast<double>(spec.rows) * static_cast<double>(spec.inner));
+  const double seconds = times.multiply + times.open + (parts.operand ? times.encrypt + times.load : 0);
+  return {.cost = shared_product_cost(plan, left_values, parts),
+          .seconds_a = seconds,
+          .seconds_b = seconds,
+          .together = seconds,
+          .exposure = 2 * plan.exposure_of_product()};
+}
+
+/// Two uses whose messages travel together.
+TopUse at_once(const TopUse& x, const TopUse& y) {
+  TopUse both{.cost = x.cost + y.cost,
+              .seconds_a = x.seconds_a + y.seconds_a,
+              .seconds_b = x.seconds_b + y.seconds_b,
+              .together = x.together + y.together,
+              .exposure = x.exposure + y.exposure};
+  both.cost.flights = std::max(x.cost.flights, y.cost.flights);
+  return both;
+}
+
+/// How often so many steps lie between two looks, in a run whose epochs have `steps_per_epoch` steps: the pattern
+/// begins again after 16 of them.
+std::map<std::size_t, std::size_t> steps_between_checks(std::size_t steps_per_epoch) {
+  std::map<std::size_t, std::size_t> gaps;
+  std::size_t last = 0;
+  const std::size_t all = kStepsBetweenRangeChecks * steps_per_epoch;
+  for (std::size_t step = 1; step <= all; ++step) {
+    if (step % kStepsBetweenRangeChecks != 0 && step % steps_per_epoch != 0) continue;
+    ++gaps[step - last];
+    last = step;
+  }
+  return gaps;
+}
+
+/// Adds a use `times` times, with what makes its random OTs.
+void add(TopCost& cost, const TopUse& use, double times) {
+  const double tile = static_cast<double>(protocol::OtPools::tile_bytes());
+  const auto tiles_of = [](std::uint64_t ots) { return static_cast<double>(ots) / static_cast<double>(ot::kTileOts); };
+  const double a_tiles = tiles_of(use.cost.a_ots);
+  const double b_tiles = tiles_of(use.cost.b_ots);
+  cost.seconds_a += times * use.seconds_a;
+  cost.seconds_b += times * use.seconds_b;
+  cost.together += times * use.together;
+  // Who receives random OTs sends the tiles.
+  cost.bytes_to_a += times * (static_cast<double>(use.cost.b_bytes) + a_tiles * tile);
+  cost.bytes_to_b += times * (static_cast<double>(use.cost.a_bytes) + b_tiles * tile);
+  // Few may be left of those before.
+  cost.flights += times * (use.cost.flights + std::min(1.0, std::max(a_tiles, b_tiles)));
+  cost.exposure += times * use.exposure;
+  cost.random_ots = cost.random_ots || use.cost.a_ots + use.cost.b_ots > 0;
+}
+
+}  // namespace
+
+TopPlan::TopPlan(const he::Scheme& scheme, const TopShape& shape, const SharedTopOptions& options)
+    : shape_(shape), options_(options) {
+  for (std::size_t i = 0; i < shape.hidden.size(); ++i) {
+    const std::size_t next = i + 1 < shape.hidden.size() ? shape.hidden[i + 1] : shape.outputs;
+    hidden_.push_back(make_hidden(scheme, shape.hidden[i], next));
+  }
+  for (FunctionSpec& spec : loss_functions(shape.family, shape.outputs, options)) {
+    auto plan = plan_function(scheme, spec, options);
+    loss_.push_back({std::move(spec), std::move(plan)});
+  }
+}
+
+TopPlan::Hidden TopPlan::make_hidden(const he::Scheme& scheme, std::size_t width, std::size_t next) const {
+  Hidden layer{.width = width, .next = next};
+  if (shape_.activation != Activation::kRelu) {
+    ActivationParts parts = activation_parts(SmoothActivation::kTanh, width, options_);
+    auto plan = plan_function(scheme, parts.function, options_);
+    layer.activation = {std::move(parts.function), std::move(plan)};
+    layer.slopes = elements_of(scheme)->plan(parts.slopes);
+  }
+  const LinearProducts products = linear_products(width, next, options_);
+  const auto plan = [&](const SharedProductSpec& spec) {
+    return scheme.plan(SharedProductParams(spec).product(options_.batch));
+  };
+  layer.output = plan(products.output);
+  layer.gradient = plan(products.gradient);
+  layer.derivative = plan(products.derivative);
+  return layer;
+}
+
+double TopPlan::uses_of_run() const {
+  const std::uint64_t passes = protocol::counted_passes(options_.run, options_.sgd);
+  return static_cast<double>(passes) * static_cast<double>(options_.run.layers);
+}
+
+// Of what is hidden at most, in units of the values' scale.
+TopUse TopPlan::pieces(std::size_t cols, double largest) const {
+  const std::size_t values = options_.batch * cols;
+  TopUse use{.cost = pieces_cost(values)};
+  use.exposure.divergence = static_cast<double>(values) * divergence_of_piece(std::ldexp(largest, kSharedScale));
+  return use;
+}
+
+void TopPlan::add_function(std::vector<TopUse>& uses, const Function& function, int ring_bits) const {
+  // A linear term takes shares that add up to the value, and not only modulo 2^64.
+  if (function.plan->function().needs_wide_shares() && ring_bits < ShareMatrix::kMostRingBits) {
+    uses.push_back(pieces(function.spec.cols, std::max(-function.spec.low, function.spec.high)));
+  }
+  const he::SlotPlan& products = *function.plan->products();
+  const double wraps = products.wraps_of_run() / uses_of_run();
+  uses.push_back(in_turns(slot_cost(products, Party::kB), products.times(), wraps));
+}
+
+void TopPlan::add_forward(std::vector<TopUse>& uses) const {
+  for (const Hidden& layer : hidden_) {
+    const std::size_t values = options_.batch * layer.width;
+    if (layer.activation) {
+      add_function(uses, *layer.activation, kValueRing);
+    } else {
+      uses.push_back(by_ots(relu_cost(values, kComparedBits, kValueRing)));
+    }
+    uses.push_back(crossed(*layer.output, values, {}));
+    uses.back().exposure += pieces(layer.width, options_.largest_value).exposure;
+  }
+}
+
+void TopPlan::add_loss(std::vector<TopUse>& uses) const {
+  if (shape_.family == Family::kLinear) {
+    uses.push_back(pieces(shape_.outputs, kLargestSharedDerivative));
+    return;
+  }
+  if (shape_.family == Family::kMultinomial) {
+    uses.push_back(by_ots(maximum_cost(options_.batch, shape_.outputs, kComparedBits, kValueRing)));
+  }
+  for (std::size_t i = 0; i < loss_.size(); ++i) {
+    // The second of three is of a sum of the first's results, which are shared modulo 2^128.
+    add_function(uses, loss_[i], i == 1 ? ShareMatrix::kMostRingBits : kValueRing);
+  }
+}
+
+void TopPlan::add_backward(std::vector<TopUse>& uses) const {
+  bool integers = shape_.family == Family::kLinear;
+  for (std::size_t i = hidden_.size(); i-- > 0;) {
+    const Hidden& layer = hidden_[i];
+    const std::size_t values = options_.batch * layer.width;
+    const TopUse gradient = crossed(*layer.gradient, values, {.operand = true, .pieces = false});
+    TopUse derivative = crossed(*layer.derivative, options_.batch * layer.next, {.operand = true, .pieces = !integers});
+    if (!integers) derivative.exposure += pieces(layer.next, kLargestSharedDerivative).exposure;
+    uses.push_back(at_once(gradient, derivative));
+    if (layer.activation) {
+      const double failures = layer.slopes->failures_of_run() / uses_of_run();
+      uses.push_back(in_turns(element_cost(*layer.slopes, Party::kB), layer.slopes->times(), failures));
+      uses.push_back(by_ots(lift_cost(values, kSlopeRing)));
+    } else {
+      uses.push_back(by_ots(relu_derivative_cost(values, kValueRing)));
+      uses.push_back(pieces(layer.width, kLargestSharedDerivative));
+    }
+    integers = !layer.activation;
+  }
+}
+
+std::vector<TopUse> TopPlan::step() const {
+  std::vector<TopUse> uses;
+  add_forward(uses);
+  add_loss(uses);
+  add_backward(uses);
+  return uses;
+}
+
+std::vector<TopUse> TopPlan::range_check(std::size_t steps) const {
+  std::vector<TopUse> uses;
+  const auto add_check = [&](const Function& function) {
+    const std::size_t values = watched_values(options_.batch * function.spec.cols, steps);
+    uses.push_back(by_ots(all_in_range_cost(values, kMostRangeBits)));
+  };
+  for (const Hidden& layer : hidden_) {
+    if (layer.activation) add_check(*layer.activation);
+  }
+  for (const Function& function : loss_) add_check(function);
+  return uses;
+}
+
+TopCost TopPlan::mean_step(std::size_t steps_per_epoch) const {
+  require<InvalidArgument>(steps_per_epoch > 0, "an epoch has one step at least");
+  TopCost cost;
+  for (const TopUse& use : step()) add(cost, use, 1);
+  const auto all = static_cast<double>(kStepsBetweenRangeChecks * steps_per_epoch);
+  for (const auto& [steps, times] : steps_between_checks(steps_per_epoch)) {
+    for (const TopUse& use : range_check(steps)) add(cost, use, static_cast<double>(times) / all);
+  }
+  return cost;
+}
+
+std::vector<const he::Plan*> TopPlan::products() const {
+  std::vector<const he::Plan*> all;
+  for (const Hidden& layer : hidden_) {
+    for (const auto& plan : {layer.output, layer.gradient, layer.derivative}) all.push_back(plan.get());
+  }
+  return all;
+}
+
+std::size_t TopPlan::weights() const {
+  std::size_t values = shape_.hidden.empty() ? shape_.outputs : shape_.hidden.front();
+  for (const Hidden& layer : hidden_) values += layer.width * layer.next + layer.next;
+  return values;
+}
+
+std::uint64_t TopPlan::memory() const {
+  std::uint64_t bytes = 0;
+  for (const Hidden& layer : hidden_) bytes += layer.output->operand_memory() + layer.derivative->operand_memory();
+  return bytes;
+}
+
+}  // namespace blindfl::mpc
