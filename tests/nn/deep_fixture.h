@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "blindfl/lab/local_deep.h"
+#include "blindfl/nn/shared_models.h"
 #include "made_up/synthetic_categories.h"
 #include "made_up/vertical_split.h"
 #include "nn/vertical_fixture.h"
@@ -58,6 +59,12 @@ inline const MatMul& numeric_source(const WideDeep& model) {
 }
 inline const MatMul& numeric_source(const Dlrm& model) {
   return model->numeric;
+}
+inline const MatMul& numeric_source(const SharedWideDeep& model) {
+  return model->wide;
+}
+inline const EmbedMatMul& embedded_source(const SharedWideDeep& model) {
+  return model->deep;
 }
 inline const EmbedMatMul& embedded_source(const WideDeep& model) {
   return model->deep;

@@ -13,6 +13,7 @@
 #include "nn/deep_fixture.h"
 #include "testing/frames.h"
 #include "testing/real_data.h"
+#include "train/shared_training.h"
 
 namespace blindfl::train::categorical_data_test {
 namespace {
@@ -20,6 +21,7 @@ namespace {
 using nn::CategoricalData;
 using protocol::Party;
 using protocol::Session;
+using protocol::Top;
 
 /// What both parties' columns together have, to train with and to test with.
 struct Source {
@@ -75,6 +77,10 @@ Prepared prepare(const Source& source, std::size_t batch) {
       CategoricalData(numeric_table(source, source.test), columns_a, fields[0], test[0], fields[1], test[1], batch)};
 }
 
+const std::vector<std::size_t> kHidden{16, 8};
+// Smooth: networks with ReLU drift apart by the last bit of Z, plain ones among themselves too (docs/protocols.md).
+constexpr nn::Activation kActivation = nn::Activation::kTanh;
+
 struct Aucs {
   double federated = 0;
   double joined = 0;
@@ -83,6 +89,38 @@ struct Aucs {
 
 torch::Tensor logistic(const torch::Tensor& scores, const torch::Tensor& labels) {
   return nn::loss(nn::Family::kLogistic, scores, labels);
+}
+
+/// Makes a plain model's top begin as the federated one's, which B has, or both parties' shares add up to.
+template <class Federated>
+void copy_top(const Federated& /*a*/, const Federated& b, torch::nn::Module& top) {
+  nn::copy_parameters(*b->top, top);
+}
+void copy_top(const nn::SharedWideDeep& a, const nn::SharedWideDeep& b, torch::nn::Module& top) {
+  const torch::NoGradGuard no_grad;
+  const std::vector<torch::Tensor> opened = opened_top(top_pieces(*a), top_pieces(*b));
+  auto parameters = top.parameters();
+  for (std::size_t i = 0; i < opened.size(); ++i) parameters.at(i).copy_(opened[i]);
+}
+
+/// Scores of the test rows after training; coarse ones of a shared top only.
+template <class Federated>
+OpenedScores trained(Federated model, Session& s, const Prepared& data, const TrainOptions& options) {
+  const auto forward = [&](const data::Batch& batch) { return model(batch); };
+  fit(*model, forward, logistic, data.train.at(s.party()), options);
+  return {score(forward, data.test.at(s.party()), options.batch), {}};
+}
+
+/// Two source layers, the layers of the top, and the loss.
+nn::SharedTopOptions shared_options(const Prepared& data, const TrainOptions& options, std::size_t hidden) {
+  return {.batch = options.batch,
+          .sgd = options.sgd,
+          .run = run_of(options, data.train.joined.labels.size(), data.test.joined.labels.size(), 2 + 2 * hidden + 1)};
+}
+
+OpenedScores trained(const nn::SharedWideDeep& model, Session& s, const Prepared& data, const TrainOptions& options) {
+  const nn::SharedLoss loss(s, nn::Family::kLogistic, 1, shared_options(data, options, kHidden.size()));
+  return train_shared(model.ptr(), loss, data.train.at(s.party()), data.test.at(s.party()), options);
 }
 
 /// `make(session)` makes the federated model, `make_local(numeric columns, fields)` a plain one.
@@ -98,37 +136,47 @@ Aucs run(const Prepared& data, const TrainOptions& options, const Make& make, co
   });
   auto joined = make_local(data.train.shape.in_a + data.train.shape.in_b, data.train.fields);
   nn::copy_sources(models.first, models.second, joined);
-  nn::copy_parameters(*models.second->top, *joined->top);
+  copy_top(models.first, models.second, *joined->top);
   auto alone = make_local(data.train.shape.in_b, data.train.categories.fields_b);
 
   const auto scores = parties.run([&](Session& s) {
-    Federated model = s.party() == Party::kA ? models.first : models.second;
-    const auto forward = [&](const data::Batch& batch) { return model(batch); };
-    fit(*model, forward, logistic, data.train.at(s.party()), options);
-    return score(forward, data.test.at(s.party()), options.batch);
+    const Federated& model = s.party() == Party::kA ? models.first : models.second;
+    return trained(model, s, data, options);
   });
   lab::fit(joined, nn::Family::kLogistic, data.train.joined, options);
   lab::fit(alone, nn::Family::kLogistic, data.train.only_b, options);
   const auto metric = [&](const torch::Tensor& z) { return run::auc(nn::to_vector(z), data.test.joined.labels); };
-  return {metric(scores.second), metric(lab::score(joined, data.test.joined)),
-          metric(lab::score(alone, data.test.only_b))};
+  Aucs aucs{.federated = metric(scores.second.fine),
+            .joined = metric(lab::score(joined, data.test.joined)),
+            .alone = metric(lab::score(alone, data.test.only_b))};
+  std::cout << "federated " << aucs.federated << ", joined " << aucs.joined << ", B alone " << aucs.alone;
+  if (scores.second.coarse.defined()) {
+    expect_scores(scores.second.fine, scores.second.coarse, lab::score(joined, data.test.joined), metric);
+  }
+  std::cout << "\n";
+  return aucs;
 }
 
-const std::vector<std::size_t> kHidden{16, 8};
-// Smooth: networks with ReLU drift apart by the last bit of Z, plain ones among themselves too (docs/protocols.md).
-constexpr nn::Activation kActivation = nn::Activation::kTanh;
-
-Aucs wide_and_deep(const Prepared& data, const TrainOptions& options) {
+Aucs wide_and_deep(const Prepared& data, const TrainOptions& options, Top top = Top::kOpen) {
   const std::size_t dimension = data.train.categories.dimension;
-  return run<nn::WideDeep>(
-      data, options,
-      [&](Session& s) {
-        return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation);
-      },
-      [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
-        return lab::LocalWideDeep(lab::LocalSources(numeric, std::size_t{1}, fields, dimension, kHidden.front()),
-                                  nn::WideDeepTop(fields.size() * dimension, kHidden, std::size_t{1}, kActivation));
-      });
+  const auto make_local = [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
+    return lab::LocalWideDeep(lab::LocalSources(numeric, std::size_t{1}, fields, dimension, kHidden.front()),
+                              nn::WideDeepTop(fields.size() * dimension, kHidden, std::size_t{1}, kActivation));
+  };
+  if (top == Top::kOpen) {
+    const auto make = [&](Session& s) {
+      return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation);
+    };
+    return run<nn::WideDeep>(data, options, make, make_local);
+  }
+  const nn::SharedTopOptions on_shares = shared_options(data, options, kHidden.size());
+  nn::TwoSourceOptions sources;
+  sources.numeric.run = sources.categories.run = on_shares.run;
+  const auto make = [&](Session& s) {
+    return nn::SharedWideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation, sources,
+                              on_shares);
+  };
+  return run<nn::SharedWideDeep>(data, options, make, make_local);
 }
 
 Aucs dlrm(const Prepared& data, const TrainOptions& options) {
@@ -146,15 +194,13 @@ Aucs dlrm(const Prepared& data, const TrainOptions& options) {
       });
 }
 
-void expect_as_good_as_joined(const char* name, const Aucs& aucs) {
-  std::cout << name << ": federated " << aucs.federated << ", joined " << aucs.joined << ", B alone " << aucs.alone
-            << "\n";
+void expect_as_good_as_joined(const Aucs& aucs) {
   EXPECT_NEAR(aucs.federated, aucs.joined, 0.002);
   EXPECT_GT(aucs.federated, aucs.alone);
 }
 
-/// A: age, gains, family; B: work, education, hours.
-Source adult() {
+/// A: age, gains, family; B: work, education, hours. One row in `some`, or all of them: see testing::every.
+Source adult(std::size_t some = 2) {
   data::FrameSpec spec;
   spec.format.header = false;
   spec.format.trim = true;
@@ -171,7 +217,7 @@ Source adult() {
   const auto read = [&](const char* name, const char* positive) {
     const testing::LabelledFrame all =
         testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
-    return testing::select_rows(all, testing::some_rows(all.rows, testing::every(2)));
+    return testing::select_rows(all, testing::some_rows(all.rows, testing::every(some)));
   };
   source.train = read("adult.data.xz", ">50K");
   source.test = read("adult.test.xz", ">50K.");
@@ -185,13 +231,25 @@ TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("adult.test.xz");
   const TrainOptions options{
       .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
-  expect_as_good_as_joined("Adult, Wide & Deep", wide_and_deep(prepare(adult(), options.batch), options));
+  std::cout << "Adult, Wide & Deep: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(adult(), options.batch), options));
 }
 
-/// Every second numeric column and field is A's.
-Source criteo() {
+TEST(CategoricalRealData, WideAndDeepOnAdultUnderASharedTopHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("adult.data.xz");
+  BLINDFL_NEEDS_DATA("adult.test.xz");
+  const TrainOptions options{
+      .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
+  std::cout << "Adult, Wide & Deep, shared top: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(adult(4), options.batch), options, Top::kShared));
+}
+
+/// Every second numeric column and field is A's. One training row in `some`, or all of them: see testing::every.
+Source criteo(std::size_t some = 1) {
   Source source;
-  source.train = testing::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  const testing::LabelledFrame train =
+      testing::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
+  source.train = testing::select_rows(train, testing::some_rows(train.rows, testing::every(some)));
   const testing::LabelledFrame test =
       testing::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
   source.test = testing::select_rows(test, testing::some_rows(test.rows, testing::every(2)));
@@ -207,7 +265,17 @@ TEST(CategoricalRealData, WideAndDeepOnCriteoHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
   const TrainOptions options{
       .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
-  expect_as_good_as_joined("Criteo, Wide & Deep", wide_and_deep(prepare(criteo(), options.batch), options));
+  std::cout << "Criteo, Wide & Deep: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(criteo(), options.batch), options));
+}
+
+TEST(CategoricalRealData, WideAndDeepOnCriteoUnderASharedTopHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("criteo-mini.tr.libsvm.xz");
+  BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
+  const TrainOptions options{
+      .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  std::cout << "Criteo, Wide & Deep, shared top: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(criteo(4), options.batch), options, Top::kShared));
 }
 
 TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
@@ -215,7 +283,8 @@ TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("criteo-mini.va.libsvm.xz");
   const TrainOptions options{
       .epochs = testing::epochs(1, 2), .batch = 256, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
-  expect_as_good_as_joined("Criteo, DLRM", dlrm(prepare(criteo(), options.batch), options));
+  std::cout << "Criteo, DLRM: ";
+  expect_as_good_as_joined(dlrm(prepare(criteo(), options.batch), options));
 }
 
 /// Every second field is A's. One row in five is for testing.
@@ -236,7 +305,8 @@ Source avazu() {
 TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("avazu.15k.csv.xz");
   const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
-  expect_as_good_as_joined("Avazu, Wide & Deep", wide_and_deep(prepare(avazu(), options.batch), options));
+  std::cout << "Avazu, Wide & Deep: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(avazu(), options.batch), options));
 }
 
 }  // namespace

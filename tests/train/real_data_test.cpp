@@ -11,6 +11,7 @@
 #include "blindfl/train/trainer.h"
 #include "nn/vertical_fixture.h"
 #include "testing/real_data.h"
+#include "train/shared_training.h"
 
 namespace blindfl::train::real_data_test {
 namespace {
@@ -18,6 +19,7 @@ namespace {
 using nn::Family;
 using protocol::Party;
 using protocol::Session;
+using protocol::Top;
 
 struct Experiment {
   data::Table train;
@@ -31,11 +33,13 @@ struct Experiment {
   TrainOptions options;
   protocol::Update update = protocol::Update::kExchanged;
   std::size_t nonzeros = 0;
+  Top top = Top::kOpen;
 };
 
 /// Scores on the test rows.
 struct Scores {
   torch::Tensor federated;
+  torch::Tensor coarse;  ///< as B gets them from a shared top, unless more is agreed on
   torch::Tensor joined;
   torch::Tensor alone;
 };
@@ -44,25 +48,42 @@ struct Scores {
 struct PartyResult {
   nn::Pieces start;
   std::vector<torch::Tensor> top;
+  std::vector<ShareMatrix> shared_top{};
   torch::Tensor scores;
+  torch::Tensor coarse{};
 };
+
+data::Dataset rows_of(const data::Table& table, Party party, const Experiment& e, const nn::FeatureShape& shape) {
+  const auto split = made_up::vertical_split(table, e.in_a);
+  const bool at_a = party == Party::kA;
+  return data::make_dataset(at_a ? split.a : split.b, FixedPoint(at_a ? shape.features_a : shape.features_b));
+}
+
+template <class Model>
+PartyResult run_shared_model(Model& model, Session& session, const Experiment& e, const nn::FeatureShape& shape,
+                             const nn::SharedTopOptions& top) {
+  PartyResult result;
+  result.start = nn::pieces_of(model->source);
+  result.shared_top = top_pieces(*model);
+  const OpenedScores scores =
+      train_shared(model.ptr(), nn::SharedLoss(session, e.family, e.outputs, top),
+                   rows_of(e.train, session.party(), e, shape), rows_of(e.test, session.party(), e, shape), e.options);
+  result.scores = scores.fine;
+  result.coarse = scores.coarse;
+  return result;
+}
 
 template <class Model>
 PartyResult run_model(Model& model, Session& session, const Experiment& e, const nn::FeatureShape& shape) {
   PartyResult result;
   result.start = nn::pieces_of(model->source);
   for (const auto& p : model->parameters()) result.top.push_back(p.detach().clone());
-  const auto rows_of = [&](const data::Table& table) {
-    const auto split = made_up::vertical_split(table, e.in_a);
-    const bool at_a = session.party() == Party::kA;
-    return data::make_dataset(at_a ? split.a : split.b, FixedPoint(at_a ? shape.features_a : shape.features_b));
-  };
   const auto forward = [&](const data::Batch& x) { return model->forward(x); };
   fit(
       *model, forward,
       [&](const torch::Tensor& scores, const torch::Tensor& labels) { return nn::loss(e.family, scores, labels); },
-      rows_of(e.train), e.options);
-  result.scores = score(forward, rows_of(e.test), e.options.batch);
+      rows_of(e.train, session.party(), e, shape), e.options);
+  result.scores = score(forward, rows_of(e.test, session.party(), e, shape), e.options.batch);
   return result;
 }
 
@@ -79,6 +100,33 @@ torch::Tensor run_local(const Experiment& e, const data::Table& train, const dat
   return lab::score(model, test);
 }
 
+PartyResult run_party(Session& s, const Experiment& e, const nn::FeatureShape& shape, nn::MatMulOptions layer) {
+  if (e.top == Top::kOpen) {
+    if (e.hidden.empty()) {
+      nn::GeneralizedLinear model(s, shape, e.outputs, layer);
+      return run_model(model, s, e, shape);
+    }
+    nn::Mlp model(s, shape, e.hidden, e.outputs, e.activation, layer);
+    return run_model(model, s, e, shape);
+  }
+  const std::size_t functions_of_the_loss = 3;
+  layer.run = run_of(e.options, e.train.rows(), e.test.rows(), 1 + 2 * e.hidden.size() + functions_of_the_loss);
+  const nn::SharedTopOptions top{
+      .batch = shape.batch, .sgd = e.options.sgd, .run = layer.run, .scheme = std::string(he::LatticeScheme().name())};
+  if (e.hidden.empty()) {
+    nn::SharedGeneralizedLinear model(s, shape, e.outputs, layer, top);
+    return run_shared_model(model, s, e, shape, top);
+  }
+  nn::SharedMlp model(s, shape, e.hidden, e.outputs, e.activation, layer, top);
+  return run_shared_model(model, s, e, shape, top);
+}
+
+/// The sum of two shares; under encryption a party has none of its peer's weights.
+ShareMatrix opened(const ShareMatrix& a, const ShareMatrix& b) {
+  if (a.values().empty()) return b;
+  return b.values().empty() ? a : open(a, b);
+}
+
 Scores run(const Experiment& e, const he::Scheme& scheme) {
   nn::FeatureShape shape;
   shape.in_a = e.in_a;
@@ -88,31 +136,32 @@ Scores run(const Experiment& e, const he::Scheme& scheme) {
   shape.nonzeros_a = shape.nonzeros_b = e.nonzeros;
   nn::MatMulOptions layer;
   layer.update = e.update;
+  if (e.top == Top::kShared) layer.update_b = e.update;
   layer.sgd = e.options.sgd;
 
-  testing::TwoParties parties(scheme, testing::Record::kNo);
-  const auto [a, b] = parties.run([&](Session& s) {
-    if (e.hidden.empty()) {
-      nn::GeneralizedLinear model(s, shape, e.outputs, layer);
-      return run_model(model, s, e, shape);
-    }
-    nn::Mlp model(s, shape, e.hidden, e.outputs, e.activation, layer);
-    return run_model(model, s, e, shape);
-  });
-  // With updates under encryption B holds no piece of A's weights.
-  const bool encrypted = e.update == protocol::Update::kEncrypted;
-  const ShareMatrix& start_a = a.start.weight_a;
-  const torch::Tensor start = nn::joined_weight(
-      a.start,
-      encrypted ? nn::Pieces{ShareMatrix(start_a.rows(), start_a.cols(), start_a.scale()), b.start.weight_b} : b.start);
+  const he::LatticeScheme with_slots;
+  std::vector<const he::Scheme*> schemes{&scheme};
+  if (e.top == Top::kShared && scheme.name() != with_slots.name()) schemes.push_back(&with_slots);
+  testing::TwoParties parties(schemes, testing::Record::kNo);
+  const auto [a, b] = parties.run([&](Session& s) { return run_party(s, e, shape, layer); });
+
+  const auto tensor = [](const ShareMatrix& m) { return nn::to_tensor(decode_ring(m), m.rows(), m.cols()); };
+  const torch::Tensor start = torch::cat(
+      {tensor(opened(a.start.weight_a, b.start.weight_a)), tensor(opened(a.start.weight_b, b.start.weight_b))});
+  const std::vector<torch::Tensor> top = e.top == Top::kOpen ? b.top : opened_top(a.shared_top, b.shared_top);
   const auto in_a = static_cast<std::int64_t>(e.in_a);
-  return {b.scores, run_local(e, e.train, e.test, start, b.top),
+  return {b.scores, b.coarse, run_local(e, e.train, e.test, start, top),
           run_local(e, made_up::vertical_split(e.train, e.in_a).b, made_up::vertical_split(e.test, e.in_a).b,
-                    start.slice(0, in_a), b.top)};
+                    start.slice(0, in_a), top)};
 }
 
-void expect_as_good_as_joined(const char* name, double federated, double joined, double alone, double tolerance) {
-  std::cout << name << ": federated " << federated << ", joined " << joined << ", B alone " << alone << "\n";
+void expect_as_good_as_joined(const char* name, const Scores& scores, const Metric& metric, double tolerance) {
+  const double federated = metric(scores.federated);
+  const double joined = metric(scores.joined);
+  const double alone = metric(scores.alone);
+  std::cout << name << ": federated " << federated << ", joined " << joined << ", B alone " << alone;
+  if (scores.coarse.defined()) expect_scores(scores.federated, scores.coarse, scores.joined, metric);
+  std::cout << "\n";
   EXPECT_NEAR(federated, joined, tolerance);
   EXPECT_GT(federated, alone);
 }
@@ -127,6 +176,10 @@ Experiment a9a() {
   return e;
 }
 
+Metric auc_of(const Experiment& e) {
+  return [&](const torch::Tensor& scores) { return run::auc(nn::to_vector(scores), e.test.labels()); };
+}
+
 TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("a9a.xz");
   BLINDFL_NEEDS_DATA("a9a.t.xz");
@@ -137,9 +190,7 @@ TEST(RealData, LogisticRegressionOnA9aHasTheJoinedModelsAuc) {
     // Ten epochs show that nothing drifts; encryption, which changes nothing, needs fewer, and Paillier fewest.
     if (name == "lattice") e.options.epochs = testing::epochs(3, 10);
     if (name == "paillier") e.options.epochs = testing::epochs(1, 2);
-    const Scores s = run(e, *testing::make_scheme(name));
-    const auto metric = [&](const torch::Tensor& scores) { return run::auc(nn::to_vector(scores), e.test.labels()); };
-    expect_as_good_as_joined("a9a LR, AUC", metric(s.federated), metric(s.joined), metric(s.alone), 0.001);
+    expect_as_good_as_joined("a9a LR, AUC", run(e, *testing::make_scheme(name)), auc_of(e), 0.001);
   }
 }
 
@@ -152,10 +203,16 @@ TEST(RealData, LogisticRegressionOnA9aUnderEncryptionHasTheJoinedModelsAuc) {
   e.update = protocol::Update::kEncrypted;
   const std::size_t epochs = testing::epochs(1, 2);
   e.options = {.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9, .steps = epochs * 255}};
-  const Scores s = run(e, he::PaillierScheme());
-  const auto metric = [&](const torch::Tensor& scores) { return run::auc(nn::to_vector(scores), e.test.labels()); };
-  expect_as_good_as_joined("a9a LR, updates under encryption, AUC", metric(s.federated), metric(s.joined),
-                           metric(s.alone), 0.001);
+  expect_as_good_as_joined("a9a LR, updates under encryption, AUC", run(e, he::PaillierScheme()), auc_of(e), 0.001);
+}
+
+TEST(RealData, LogisticRegressionOnA9aUnderASharedTopHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("a9a.xz");
+  BLINDFL_NEEDS_DATA("a9a.t.xz");
+  Experiment e = a9a();
+  e.top = Top::kShared;
+  e.options = {.epochs = testing::epochs(2, 10), .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  expect_as_good_as_joined("a9a LR, shared top, AUC", run(e, he::LatticeScheme()), auc_of(e), 0.001);
 }
 
 /// A data set in one file, split by the suggested rule; accuracy.
@@ -171,11 +228,10 @@ void expect_accuracy_of_joined(const char* name, const std::string& file, Experi
   e.train = all.select_rows(some(rows.train));
   e.test = all.select_rows(some(rows.test));
   e.in_a = all.cols() / 2;
-  const Scores s = run(e, scheme);
   const auto metric = [&](const torch::Tensor& scores) {
     return run::class_accuracy(nn::to_vector(scores), e.outputs, e.test.labels());
   };
-  expect_as_good_as_joined(name, metric(s.federated), metric(s.joined), metric(s.alone), tolerance);
+  expect_as_good_as_joined(name, run(e, scheme), metric, tolerance);
 }
 
 Experiment connect4_mlp(nn::Activation activation) {
@@ -193,6 +249,18 @@ TEST(RealData, MlpOnConnect4HasTheJoinedModelsAccuracy) {
   BLINDFL_NEEDS_DATA("connect-4.xz");
   expect_accuracy_of_joined("connect-4 MLP (tanh), accuracy", "connect-4.xz", connect4_mlp(nn::Activation::kTanh),
                             0.001, he::LatticeScheme(), testing::every(2));
+}
+
+TEST(RealData, MlpOnConnect4UnderASharedTopHasTheJoinedModelsAccuracy) {
+  BLINDFL_NEEDS_DATA("connect-4.xz");
+  Experiment e = connect4_mlp(nn::Activation::kTanh);
+  e.top = Top::kShared;
+  if (!testing::long_runs()) {  // few steps, which are larger, so that there is something to compare
+    e.options.epochs = 1;
+    e.options.sgd.learning_rate = 0.1;
+  }
+  expect_accuracy_of_joined("connect-4 MLP (tanh), shared top, accuracy", "connect-4.xz", e, 0.001, he::LatticeScheme(),
+                            testing::every(8));
 }
 
 TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDoesToIt) {
@@ -219,16 +287,31 @@ TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {
                             12);
 }
 
-TEST(RealData, MultinomialRegressionOnNews20UnderEncryptionHasTheJoinedModelsAccuracy) {
-  BLINDFL_NEEDS_DATA("news20.xz");
+Experiment news20_under_encryption() {
   Experiment e;
   e.family = Family::kMultinomial;
   e.outputs = 20;
   e.features = {.scale = 0, .largest = 1024, .clip = true};
   e.update = protocol::Update::kEncrypted;
   e.options = {.epochs = 1, .batch = 128, .sgd = {.learning_rate = 0.01, .momentum = 0.9, .steps = 200}};
+  return e;
+}
+
+TEST(RealData, MultinomialRegressionOnNews20UnderEncryptionHasTheJoinedModelsAccuracy) {
+  BLINDFL_NEEDS_DATA("news20.xz");
+  const Experiment e = news20_under_encryption();
   expect_accuracy_of_joined("news20 MLR, updates under encryption, every 4th row, 1 epoch, accuracy", "news20.xz", e,
                             0.001, he::PaillierScheme(), 4);
+}
+
+TEST(RealData, MultinomialRegressionOnNews20UnderASharedTopAndEncryptionHasTheJoinedModelsAccuracy) {
+  BLINDFL_NEEDS_DATA("news20.xz");
+  Experiment e = news20_under_encryption();
+  e.top = Top::kShared;
+  e.options.epochs = testing::epochs(1, 3);
+  e.options.sgd.steps = 400;
+  expect_accuracy_of_joined("news20 MLR, shared top, updates under encryption, accuracy", "news20.xz", e, 0.001,
+                            he::PaillierScheme(), testing::every(16));
 }
 
 }  // namespace
