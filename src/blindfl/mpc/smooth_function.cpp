@@ -316,8 +316,10 @@ SmoothFunction SmoothFunction::fit(const FitSpec& spec) {
   require<InvalidArgument>(found.error <= spec.error, names_of(spec.functions), " on [", spec.low, ", ", spec.high,
                            "]: with ", found.frequencies.size(), " harmonics the error is ", found.error, ", and ",
                            spec.error, " was asked for. Take a shorter interval, a larger error or more harmonics");
-  const std::size_t free = spec.free ? std::min(spec.free(found.frequencies.size()), spec.most_harmonics) : 0;
-  if (free > found.frequencies.size()) {
+  const std::size_t needed = found.frequencies.size();
+  // Twice the interval takes about twice the harmonics: more of them take long to fit, and are for nothing.
+  const std::size_t free = spec.free ? std::min({spec.free(needed), spec.most_harmonics, 5 * needed / 2}) : 0;
+  if (free > needed) {
     for (const double factor : kWider) {
       const Interval wider = widened(spec, factor);
       Found now = best_fit(spec, wider, free);
