@@ -55,6 +55,7 @@ class SharedTop(ProgramTest):
                       refused.complaint())
         self.check_inspected(pair)
         self.check_rounded(pair)
+        self.check_people_are_scored_once(pair)
 
     def check_inspected(self, pair):
         inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.a / "run")], capture_output=True,
@@ -81,6 +82,19 @@ class SharedTop(ProgramTest):
         for p in moderate:
             sixteenths = 16 * program.math.log(p / (1 - p))
             self.assertAlmostEqual(sixteenths, round(sixteenths), delta=0.01)
+
+    def check_people_are_scored_once(self, pair):
+        """In another file, beside others who were not scored yet."""
+        for party, columns in (("a", "id,a0,a1,a2,city"), ("b", "id,b0,b1,b2,job")):
+            some = Table(9, 31, first_id=80000)
+            rows = some.a if party == "a" else {name: row[:4] for name, row in some.b.items()}
+            pair._write_csv(pair.folder / party / "more.csv", columns, list(rows), rows)
+        data = {party: ["--data", str(pair.folder / party / "more.csv")] for party in "ab"}
+        a, b = pair.start("predict", extra_a=data["a"] + ACCEPTS_NOTHING, extra_b=[*data["b"], "--scores", str(pair.b / "more_scores.csv")])
+        self.assertEqual(a.end(), 1, a.printed())
+        self.assertRegex(a.complaint(), r"30 of the 31 rows have been scored 1 time with this model")
+        self.assertEqual(b.end(), 1, b.printed())
+        self.assertFalse((pair.b / "more_scores.csv").exists())
 
     def test_out_of_its_range_both_are_told_and_a_good_checkpoint_stays(self):
         pair = self.lr_pair(learning_rate=500, checkpoint_every=1)

@@ -66,7 +66,8 @@ void check_pieces(std::string_view what, double largest, int scale, double run_v
   require<InvalidArgument>(run_values * divergence_of_piece(std::ldexp(largest, scale)) <= kBudgetOfPieces, what,
                            ": integers that add up to values of up to ", largest, " at scale ", scale,
                            " would hide them too little in a run with ", run_values,
-                           " of them. Lower the scale, the largest value or the length of the run");
+                           " of them. Shorten the run, make layers narrower, lower the scale or the largest value; "
+                           "or take an open top");
 }
 
 SharedProductParams::SharedProductParams(const SharedProductSpec& spec) : spec_(spec) {

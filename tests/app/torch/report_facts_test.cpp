@@ -5,6 +5,7 @@
 
 #include "blindfl/app/torch/training_report.h"
 #include "blindfl/net/memory_channel.h"
+#include "testing/thrown.h"
 
 namespace blindfl::app::report_facts_test {
 namespace {
@@ -47,6 +48,10 @@ TEST(ReportFacts, HaveTheHidingOfTheRunAndTheSecurityOfItsSchemes) {
     EXPECT_FALSE(small.model.short_keys);
   }
   shared.model.kind = job::ModelKind::kMlp;
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)report_of(shared, Party::kA, 392, 10000000); }),
+              HasSubstr("would hide them too little in a run"))
+      << "so do the pieces of a shared top";
+  shared.model.top = protocol::Top::kOpen;
   EXPECT_THAT(fact(report_of(shared, Party::kA, 392, 10000000), "hiding of masks and noise"),
               HasSubstr("(for the whole run)"))
       << "what the lattice cannot hide for so many rows, it refuses";

@@ -75,6 +75,12 @@ void require_room(const ScoringCount& entry, const ScoringLimit& limit) {
 
 }  // namespace
 
+ScoringsLock::ScoringsLock(const fs::path& model_folder)
+    : file_(DiskFile::open_or_create(model_folder / "scorings.lock", Readers::kOwner)) {
+  require<ConfigError>(::flock(file_.descriptor(), LOCK_EX) == 0, file_.path().string(),
+                       ": cannot be locked; put the model on a disk that has locks");
+}
+
 std::vector<ScoringCount> read_scorings(const fs::path& folder, const std::string& owner) {
   std::vector<ScoringCount> counts;
   if (!fs::exists(path_in(folder))) return counts;
@@ -97,10 +103,7 @@ void check_scorings(const fs::path& folder, const std::string& owner, const std:
 
 std::uint64_t count_scoring(const fs::path& folder, const std::string& owner, const std::string& model, ByteView digest,
                             const ScoringLimit& limit) {
-  // Two processes that score at the same time count to two.
-  const DiskFile lock = DiskFile::open_or_create(folder / "scorings.lock", Readers::kOwner);
-  require<ConfigError>(::flock(lock.descriptor(), LOCK_EX) == 0, lock.path().string(),
-                       ": cannot be locked; put the model on a disk that has locks");
+  const ScoringsLock lock(folder);
   std::vector<ScoringCount> counts = read_scorings(folder, owner);
   ScoringCount& entry = entry_of(counts, model, digest);
   require_room(entry, limit);

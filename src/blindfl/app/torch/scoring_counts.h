@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/base/disk_file.h"
 
 // How often A has let each file be scored with each model. A B that does not follow the protocol can ask for something
 // else each time, which A cannot notice: so A counts, and stops. Under a shared top each scoring of a row rounds its
@@ -13,6 +14,16 @@
 // unless its job says otherwise.
 
 namespace blindfl::app {
+
+/// Held while what was scored with the models of a folder is read and written: two processes that score at the same
+/// time count to two. Throws ConfigError where the disk has no locks.
+class ScoringsLock {
+ public:
+  explicit ScoringsLock(const std::filesystem::path& model_folder);
+
+ private:
+  DiskFile file_;
+};
 
 struct ScoringCount {
   std::string model;  ///< `ModelFacts::name`

@@ -10,6 +10,7 @@
 #include "blindfl/app/torch/job_session.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/measures.h"
+#include "blindfl/app/torch/scored_rows.h"
 #include "blindfl/app/torch/scorer.h"
 #include "blindfl/app/torch/scores_file.h"
 #include "blindfl/app/torch/scoring_counts.h"
@@ -100,6 +101,10 @@ class ScoredFile {
     if (task.is_b()) return scorer;
     const ModelFacts& facts = task.loaded.facts;
     const ScoringLimit limit = limit_of(task);
+    if (limit.repeats == Repeats::kRoundedAnew) {
+      count_scored_rows(task.loaded.folder, facts.owner(), facts.name(), scored_ids(aligned.alignment(), task.rows.ids),
+                        limit.most);
+    }
     const std::uint64_t count = count_scoring(task.loaded.folder, facts.owner(), facts.name(), task.file.digest, limit);
     out << "scoring " << count << " of this file with this model, of " << limit.most << " (private.limits.scorings)\n";
     return scorer;

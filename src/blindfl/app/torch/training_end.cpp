@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <ostream>
 
 #include "blindfl/app/torch/baseline.h"
 #include "blindfl/app/torch/kept_alignments.h"
+#include "blindfl/app/torch/scored_rows.h"
 #include "blindfl/app/torch/scores_file.h"
 #include "blindfl/app/torch/scoring_counts.h"
 #include "blindfl/base/number_text.h"
@@ -61,6 +63,11 @@ void keep_test(const TrainedRun& run, const ModelFacts& facts) {
   }
   if (!run.task.is_b()) {
     count_test(folder, facts.owner(), facts.name(), (file ? *file : run.agreed.train_file).digest);
+    if (facts.shared.model.shared_top()) {
+      count_scored_rows(folder, facts.owner(), facts.name(),
+                        scored_ids(run.rows.test->alignment(), run.data.test().ids),
+                        std::numeric_limits<std::uint64_t>::max());
+    }
   }
 }
 
