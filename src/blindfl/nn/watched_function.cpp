@@ -9,9 +9,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/range_check.h"
 #include "blindfl/mpc/shared_product.h"
-#include "blindfl/nn/range_watcher.h"
 
 namespace blindfl::nn {
 
@@ -19,10 +17,6 @@ namespace {
 
 constexpr int kResultScale = 32;
 constexpr std::size_t kMostHarmonics = 256;
-/// Values that are kept for a check, at most, besides those of the last pass.
-constexpr std::size_t kMostSeen = 8192;
-/// Bits that values are looked at in, at most: of those that have more, what is left may look right.
-constexpr int kMostRangeBits = 40;
 
 /// Fits that were made: for an evaluation of so many values the same is fitted again and again, and that takes longer
 /// than many steps.
@@ -62,40 +56,20 @@ std::shared_ptr<const mpc::SmoothPlan> plan_of(const protocol::Session& session,
 // A multiplies, and B encrypts: A's part is the larger, and B has labels to work on.
 WatchedFunction::WatchedFunction(protocol::Session& session, const WatchedSpec& spec, const SharedTopOptions& options)
     : session_(session),
-      spec_(spec),
       layer_(session.new_layer()),
-      evaluation_(session, plan_of(session, spec, options), protocol::Party::kB) {
+      evaluation_(session, plan_of(session, spec, options), protocol::Party::kB),
+      arguments_(session, spec.what, evaluation_.plan().function().low(), evaluation_.plan().function().high()) {
   const double passes = static_cast<double>(protocol::counted_passes(options.run, options.sgd));
   mpc::check_pieces(spec.what, std::max(-spec.low, spec.high), kSharedScale,
                     static_cast<double>(options.batch * spec.cols * options.run.layers) * passes);
 }
 
 std::vector<ShareMatrix> WatchedFunction::evaluate(const ShareMatrix& z) {
-  std::size_t values = z.values().size();
-  for (const ShareMatrix& seen : seen_) values += seen.values().size();
-  if (values > kMostSeen) seen_.clear();
-  seen_.push_back(z);
+  arguments_.see(z);
   // A linear term takes shares that add up to the value, and not only modulo 2^64.
   const bool lifts = evaluation_.plan().function().needs_wide_shares() && z.ring_bits() < ShareMatrix::kMostRingBits;
   const ShareMatrix argument = lifts ? mpc::make_pieces(session_, layer_, z) : z;
   return evaluation_.evaluate(rescale(argument, mpc::SmoothFunction::kFractionalBits));
-}
-
-void WatchedFunction::check_range() {
-  if (seen_.empty()) return;
-  const int bits = std::min(kMostRangeBits, seen_.front().ring_bits() - 1);
-  std::size_t rows = 0;
-  for (const ShareMatrix& seen : seen_) rows += seen.rows();
-  ShareMatrix all(rows, spec_.cols, kSharedScale, seen_.front().ring_bits());
-  auto next = all.values().begin();
-  for (const ShareMatrix& seen : seen_) next = std::ranges::copy(seen.values(), next).out;
-  seen_.clear();
-  const mpc::SmoothFunction& function = evaluation_.plan().function();
-  const bool inside = mpc::all_in_range(session_, layer_, all, function.low(), function.high(), bits);
-  require<OutOfRange>(inside, "values of ", spec_.what, " left the interval from ", function.low(), " to ",
-                      function.high(),
-                      " on which they are computed: what was trained since the last check is not to be used. Lower the "
-                      "learning rate or standardise the features, at both parties, and start a new run");
 }
 
 }  // namespace blindfl::nn
