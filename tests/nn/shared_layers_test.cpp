@@ -224,6 +224,90 @@ TEST_F(SharedLayers, RangesAreCheckedOfPassesSinceTheLastCheck) {
   });
 }
 
+// From 2^15 on comparisons of 34 bits are wrong.
+TEST_F(SharedLayers, RangesOfReluAreThoseOfItsComparison) {
+  const torch::Tensor largest = torch::tensor({{32767.0, -32767.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}});
+  const Shared inside(largest);
+  const Shared above(torch::tensor({{1.0, -1.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 33000.0}}));
+  const Shared below(torch::tensor({{1.0, -40000.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}}));
+  const auto [a, b] = parties_.run([&](Session& s) {
+    SharedReLU relu(s, options_);
+    for (const Shared* outside : {&above, &below}) {
+      (void)relu(outside->at(s));
+      (void)relu(inside.at(s));
+      EXPECT_THAT(testing::message_of<OutOfRange>([&] { relu->check_ranges(); }), HasSubstr("before ReLU"));
+    }
+    const SharedTensor made = relu(inside.at(s));
+    relu->check_ranges();
+    return made.share;
+  });
+  EXPECT_EQ(largest_difference(opened_rows(a, b), torch::relu(largest)), 0);
+}
+
+/// A pass of so many columns, which are all the same.
+Shared wide(double value, std::int64_t columns) {
+  return Shared(torch::full({static_cast<std::int64_t>(kGiven), columns}, value));
+}
+
+// So many values are not all kept until the next check: of each pass there are some, and of the last all.
+TEST_F(SharedLayers, RangesOfWideLayersAreThoseOfAllPasses) {
+  constexpr std::int64_t kWide = 24;
+  const Shared inside = wide(1, kWide);
+  const Shared outside = wide(40000, kWide);
+  torch::Tensor once = torch::ones({static_cast<std::int64_t>(kGiven), kWide});
+  once[2][kWide - 1] = 40000;
+  const Shared last(once);
+  parties_.run([&](Session& s) {
+    const torch::NoGradGuard no_grad;
+    SharedReLU relu(s, options_);
+    for (const std::size_t out_in : {0U, 3U, 7U}) {
+      for (std::size_t pass = 0; pass < 8; ++pass) (void)relu((pass == out_in ? outside : inside).at(s));
+      EXPECT_THROW(relu->check_ranges(), OutOfRange) << "in pass " << out_in;
+      for (std::size_t pass = 0; pass < 8; ++pass) (void)relu(inside.at(s));
+      relu->check_ranges();
+    }
+    (void)relu(inside.at(s));
+    (void)relu(inside.at(s));
+    (void)relu(last.at(s));
+    EXPECT_THROW(relu->check_ranges(), OutOfRange);
+  });
+}
+
+TEST_F(SharedLayers, RangesOfTheSquaredErrorAreThoseOfItsDerivative) {
+  const Shared inside(torch::tensor({{250.0}, {-250.0}, {0.0}, {1.0}}));
+  const Shared outside(torch::tensor({{1.0}, {-300.0}, {0.0}, {1.0}}));
+  parties_.run([&](Session& s) {
+    SharedLoss loss(s, Family::kLinear, 1, options_);
+    data::Batch batch;
+    if (s.party() == Party::kB) batch.labels.assign(kRows, 1.0);
+    (void)loss->forward(inside.at(s), batch);
+    loss->check_ranges();
+    (void)loss->forward(outside.at(s), batch);
+    (void)loss->forward(inside.at(s), batch);
+    EXPECT_THAT(testing::message_of<OutOfRange>([&] { loss->check_ranges(); }), HasSubstr("less their labels"));
+    (void)loss->summed_loss(outside.at(s), batch);
+    EXPECT_THAT(testing::message_of<OutOfRange>([&] { loss->check_ranges(); }), HasSubstr("less their labels"));
+    (void)loss->summed_loss(inside.at(s), batch);
+    loss->check_ranges();
+  });
+}
+
+/// Both summands of a sum learn from its derivative.
+TEST_F(SharedLayers, ASumGivesItsDerivativeToBothSummands) {
+  const Shared x(torch::ones({kGiven, kCols}));
+  const torch::Tensor plain = torch::tensor({{1.0, -1.0}, {8.0, 0.5}, {-3.0, 2.0}, {0.01, 0.0}});
+  const Shared d(plain);
+  const auto [a, b] = parties_.run([&](Session& s) {
+    std::pair<ShareMatrix, ShareMatrix> below;
+    const SharedTensor sum = x.at(s, [&](const SharedDerivative& given) { below.first = given.share; }) +
+                             x.at(s, [&](const SharedDerivative& given) { below.second = given.share; });
+    sum.backward({.share = d.of(s.party())});
+    return below;
+  });
+  EXPECT_LE(largest_difference(opened_rows(a.first, b.first), plain), 1e-5);
+  EXPECT_LE(largest_difference(opened_rows(a.second, b.second), plain), 1e-5);
+}
+
 TEST_F(SharedLayers, RangesOfALossAreThoseOfAllItsFunctions) {
   const Shared inside(torch::tensor({{40.0, 0.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}}));
   const Shared outside(torch::tensor({{1000.0, 0.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}}));

@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <numeric>
 
 #include "blindfl/he/lattice/lattice_scheme.h"
@@ -127,7 +128,16 @@ class SharedModels : public ::testing::TestWithParam<Case> {
       optimizer.zero_grad();
       loss->forward(model.scores(x), x).backward();
       optimizer.step();
-      if (i % 16 == 15) loss->check_ranges();
+      if (i % 16 == 15 || std::has_single_bit(i + 1)) loss->check_ranges();  // as TrainingLoop does
+    }
+  }
+  void diverge(Session& s) const {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    FederatedOptimizer optimizer(*model, sgd_);
+    for (std::size_t i = 0; i < 64; ++i) {
+      take_steps(s, *model, loss, optimizer, i, i + 1);
+      if (i % 16 == 15 || std::has_single_bit(i + 1)) check_ranges(*model);
     }
   }
 };
@@ -136,7 +146,10 @@ TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
   const auto [a, b] = parties_.run([&](Session& s) {
     const auto model = make(s);
     SharedLoss loss = make_loss(s);
-    const auto mean = shared_mean_loss(*model, *loss, data::RowsInMemory(data_.at(s.party())), kBatch);
+    const data::RowsInMemory rows(data_.at(s.party()));
+    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)shared_mean_loss(*model, *loss, rows, kBatch); }),
+                HasSubstr("the mean loss of 150 rows would tell of each"));
+    const auto mean = shared_mean_loss(*model, *loss, rows, kBatch, 1);
     return std::pair(pieces_of(*model), mean);
   });
   const Weights w = opened(a.first, b.first);
@@ -192,9 +205,23 @@ TEST_P(SharedModels, ScoresAndTrainedWeightsAreThoseOfLibtorch) {
   EXPECT_GT(moved, 0.05);
 }
 
+TEST_P(SharedModels, DrivenOutOfTheirRangeSaySoToBothParties) {
+  sgd_.learning_rate = 50;
+  const auto [a, b] = parties_.run([&](Session& s) { return testing::message_of<OutOfRange>([&] { diverge(s); }); });
+  EXPECT_THAT(a, HasSubstr("left the interval"));
+  EXPECT_EQ(a, b);
+}
+
 constexpr std::size_t kFollowedSteps = 30;
 
 class SharedKinks : public SharedModels {};
+
+// Without functions that bound what comes out of a layer, one step may go beyond all that shares can hold.
+TEST_P(SharedKinks, DrivenOutOfTheirRangeSaySo) {
+  sgd_.learning_rate = 50;
+  EXPECT_THAT(testing::message_of<Error>([&] { parties_.run([&](Session& s) { diverge(s); }); }),
+              ::testing::AnyOf(HasSubstr("left the interval"), HasSubstr("training diverged")));
+}
 
 // At a kink the last bit of a value decides about a whole derivative, so the plain model starts each step where the
 // federated one does.

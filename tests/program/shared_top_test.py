@@ -7,16 +7,17 @@ import program
 from program import ProgramTest, Table, wait_until
 
 # Batches large enough that functions have few frequencies, which makes them quick to fit.
-TRAINING = {"epochs": 10, "batch": 64, "learning_rate": 0.2, "validation_share": 0.1}
+# Validation takes a thousand rows.
+TRAINING = {"epochs": 10, "batch": 64, "learning_rate": 0.2, "validation_share": 0.8}
 SHARED = {"model": {"kind": "lr"}, "training": TRAINING, "alignment": {"mode": "intersection"}}
 ACCEPTS_NOTHING = ["--set", "private.accept=nothing"]
 
 
 class SharedTop(ProgramTest):
-    def lr_pair(self, **training):
+    def lr_pair(self, rows=1700, **training):
         shared = {**SHARED, "training": {**TRAINING, **training}}
         patience = {"link": {"patience": 5}}
-        return self.pair(shared, table=Table(3, 300), test=Table(4, 60, first_id=70000), private_a=patience,
+        return self.pair(shared, table=Table(3, rows), test=Table(4, 60, first_id=70000), private_a=patience,
                          private_b=patience)
 
     def check_report(self, pair):
@@ -114,6 +115,14 @@ class SharedTop(ProgramTest):
             self.assertEqual(party.end(), 1)
             self.assertIn(f"resuming after step {newest} of ", party.printed())
             self.assertIn("left the interval", party.complaint())
+
+    def test_a_mean_loss_of_few_rows_is_refused(self):
+        pair = self.lr_pair(rows=300, validation_share=0.1)
+        for party in pair.start("train", extra_a=ACCEPTS_NOTHING):
+            self.assertEqual(party.end(), 1, party.printed())
+            self.assertRegex(party.complaint(), r"shared.training.validation_share keeps back \d+ rows. Under a shared top B learns "
+                             "their mean loss in every epoch, which of fewer than 1000 rows would tell of each")
+        self.assertFalse(pair.checkpoints("a"))
 
     def test_fine_scores_are_for_a_to_accept(self):
         pair = self.lr_pair()

@@ -23,8 +23,8 @@ class RangeWatcher {
   RangeWatcher& operator=(const RangeWatcher&) = delete;
   virtual ~RangeWatcher() = default;
 
-  /// Compares the values of passes since the last check with the interval's ends; of layers with many values those of
-  /// the last pass. Both parties call it at the same point.
+  /// Compares the values of passes since the last check with the interval's ends; of layers with many values all of the
+  /// last pass, and some rows of those before it. Both parties call it at the same point.
   /// Cost: as a comparison of these values. Reveals: whether all of them are inside, to both parties.
   /// Throws OutOfRange, at both parties, saying what to do, if they are not.
   virtual void check_ranges() = 0;

@@ -89,14 +89,15 @@ class SharedBiasImpl : public SharedModule {
 };
 TORCH_MODULE(SharedBias);
 
-/// max(x, 0): exact, by comparison and selection.
-class SharedReLUImpl : public SharedModule {
+/// max(x, 0): exact, by comparison and selection, below 2^15.
+class SharedReLUImpl : public SharedModule, public RangeWatcher {
  public:
   explicit SharedReLUImpl(protocol::Session& session, const SharedTopOptions& options = {});
   ~SharedReLUImpl() override;
 
   /// Cost: see mpc::SharedRelu. Reveals: nothing.
   SharedTensor forward(const SharedTensor& x) override;
+  void check_ranges() override;
 
  private:
   struct Parts;

@@ -77,6 +77,7 @@ class TrainingLoop {
   void describe(run::RunSummary& summary);
 
  private:
+  [[nodiscard]] bool range_check_is_due() const;
   void check_ranges();
   void validate(StopVote& vote, RunLog* log);
   void count_votes(const StopVote& mine, const StopVote& theirs, bool epoch_ends);

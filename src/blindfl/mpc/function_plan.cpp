@@ -31,10 +31,19 @@ SmoothFunction fitted(const FitSpec& spec, std::size_t values) {
 
 }  // namespace
 
-std::size_t watched_values(std::size_t values, std::size_t passes) {
-  // As many passes as fit are kept; one more, and it starts again.
-  const std::size_t most = std::max<std::size_t>(kMostWatchedValues / values, 1);
-  return passes == 0 ? 0 : values * ((passes - 1) % most + 1);
+std::size_t watched_values(std::size_t rows, std::size_t cols, std::size_t passes) {
+  std::vector<std::size_t> kept;  // rows of each pass
+  std::size_t all = 0;
+  for (std::size_t pass = 0; pass < passes; ++pass) {
+    while (all * cols > kMostWatchedValues) {
+      std::size_t& longest = *std::ranges::max_element(kept);
+      all -= longest - longest / 2;
+      longest /= 2;
+    }
+    kept.push_back(rows);
+    all += rows;
+  }
+  return all * cols;
 }
 
 std::shared_ptr<const SmoothPlan> plan_function(const he::Scheme& scheme, const FunctionSpec& spec,

@@ -25,15 +25,16 @@ struct FunctionSpec {
   std::size_t cols = 0;
 };
 
-/// Values that are kept for a look at whether they left the interval, at most, besides those of the last pass.
+/// Values of passes before the last that are kept for a look at whether they left the interval, at most.
 constexpr std::size_t kMostWatchedValues = 8192;
 /// Bits that they are looked at in, at most: of those that have more, what is left may look right.
 constexpr int kMostRangeBits = 40;
 /// Steps of training between two looks, if nothing else calls for one.
 constexpr std::size_t kStepsBetweenRangeChecks = 16;
 
-/// How many values a look finds after so many passes of `values` values each.
-[[nodiscard]] std::size_t watched_values(std::size_t values, std::size_t passes);
+/// How many values a look finds after so many passes of `rows` x `cols` values: all of the last, and of those before it
+/// all, or every second row of the longest as often as it takes to keep no more than that.
+[[nodiscard]] std::size_t watched_values(std::size_t rows, std::size_t cols, std::size_t passes);
 
 /// How batches are evaluated with the slots of `scheme`. Fits the functions: up to a second, once for each spec.
 /// Throws InvalidArgument if they cannot be fitted so well with the slots, or if the run is too long for integers that

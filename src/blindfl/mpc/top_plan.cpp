@@ -203,14 +203,12 @@ std::vector<TopUse> TopPlan::step() const {
 
 std::vector<TopUse> TopPlan::range_check(std::size_t steps) const {
   std::vector<TopUse> uses;
-  const auto add_check = [&](const Function& function) {
-    const std::size_t values = watched_values(options_.batch * function.spec.cols, steps);
-    uses.push_back(by_ots(all_in_range_cost(values, kMostRangeBits)));
+  const auto add_check = [&](std::size_t cols) {
+    uses.push_back(by_ots(all_in_range_cost(watched_values(options_.batch, cols, steps), kMostRangeBits)));
   };
-  for (const Hidden& layer : hidden_) {
-    if (layer.activation) add_check(*layer.activation);
-  }
-  for (const Function& function : loss_) add_check(function);
+  for (const Hidden& layer : hidden_) add_check(layer.width);
+  for (const Function& function : loss_) add_check(function.spec.cols);
+  if (shape_.family == Family::kLinear) add_check(shape_.outputs);
   return uses;
 }
 

@@ -15,8 +15,9 @@ constexpr std::size_t kBatchesBetweenChecks = 16;
 }  // namespace
 
 std::optional<double> shared_mean_loss(SharedModel& model, SharedLossImpl& loss, const data::RowSource& rows,
-                                       std::size_t batch) {
-  require<InvalidArgument>(rows.rows() > 0, "a mean loss needs at least one row");
+                                       std::size_t batch, std::size_t least_rows) {
+  require<InvalidArgument>(rows.rows() > 0 && rows.rows() >= least_rows, "the mean loss of ", rows.rows(),
+                           " rows would tell of each: under a shared top it is that of at least ", least_rows);
   const torch::NoGradGuard no_grad;
   std::optional<ShareMatrix> sum;
   std::size_t batches = 0;

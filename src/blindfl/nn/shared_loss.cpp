@@ -14,12 +14,15 @@
 #include "blindfl/nn/labels.h"
 #include "blindfl/nn/shared_weight.h"
 #include "blindfl/nn/watched_function.h"
+#include "blindfl/nn/watched_values.h"
 
 namespace blindfl::nn {
 
 namespace {
 
 constexpr double kLargestLabel = 0x1p11;
+/// Of the squared error: source layers assume no more (`MatMulLayerOptions::derivative`).
+constexpr double kLargestDifference = 256;
 // Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
 // row.
 constexpr double kLossError = 1e-4;
@@ -55,6 +58,9 @@ struct SharedLossImpl::Parts {
     for (const mpc::FunctionSpec& spec : mpc::loss_functions(f, n, o)) {
       functions.push_back(std::make_unique<WatchedFunction>(s, spec, o));
     }
+    if (f == Family::kLinear) {
+      differences.emplace(s, "scores less their labels", -kLargestDifference, kLargestDifference);
+    }
   }
 
   /// Of multinomial scores: the scores less the largest of their row, and the logarithm of the sum of their
@@ -84,6 +90,7 @@ struct SharedLossImpl::Parts {
   std::size_t outputs;
   SharedTopOptions options;
   std::vector<std::unique_ptr<WatchedFunction>> functions;
+  std::optional<WatchedValues> differences;  ///< of kLinear, which has no function
   std::optional<ForValues> values;
 };
 
@@ -138,6 +145,10 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
   ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
   if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
   if (family == Family::kLinear) {
+    // At the scale that differences are watched at in training.
+    ShareMatrix difference = narrowed(z, mpc::kValueRing);
+    if (at_b) difference -= narrowed(targets(batch, z.rows(), kSharedScale), mpc::kValueRing);
+    differences->see(difference);
     factor -= labels;
     const ShareMatrix squares = parts.products->product(factor, factor);
     ShareMatrix halves(squares.rows(), 1, kLossScale + 1, kLossRing);
@@ -195,6 +206,7 @@ SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const d
   if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
   for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
   if (linear) {
+    parts.differences->see(share);
     share = mpc::make_pieces(parts.session, parts.layer, share);
     derivative.integers = true;
   }
@@ -232,6 +244,7 @@ std::optional<double> SharedLossImpl::open_mean(const ShareMatrix& sum, std::siz
 void SharedLossImpl::check_ranges() {
   AllChecks checks;
   for (const auto& function : parts_->functions) checks.run([&] { function->check_range(); });
+  if (parts_->differences) checks.run([&] { parts_->differences->check(); });
   if (parts_->values && parts_->values->softplus) checks.run([&] { parts_->values->softplus->check_range(); });
   checks.finish();
 }

@@ -4,16 +4,29 @@
 #include "blindfl/mpc/shared_relu.h"
 #include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/shared_modules.h"
+#include "blindfl/nn/watched_values.h"
 
 namespace blindfl::nn {
 
+namespace {
+
+/// Beyond, comparisons are wrong.
+constexpr double kLargestOfRelu = 0x1p15 - 1;
+static_assert(mpc::kComparedBits == 16 + kSharedScale);
+
+}  // namespace
+
 struct SharedReLUImpl::Parts {
   explicit Parts(protocol::Session& s)
-      : session(s), layer(s.new_layer()), relu(s, mpc::kComparedBits, mpc::kValueRing) {}
+      : session(s),
+        layer(s.new_layer()),
+        relu(s, mpc::kComparedBits, mpc::kValueRing),
+        arguments(s, "a hidden layer before ReLU", -kLargestOfRelu, kLargestOfRelu) {}
 
   protocol::Session& session;
   std::uint32_t layer;
   mpc::SharedRelu relu;
+  WatchedValues arguments;
   std::uint64_t passes = 0;  ///< that keep what the way back takes: only of the last there is something
 };
 
@@ -26,10 +39,11 @@ SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
   using Keep = mpc::SharedRelu::Keep;
   const Stopwatch::Lap lap(parts_->session.protocol_time());
   const bool training = torch::GradMode::is_enabled();
-  SharedTensor made{
-      .session = x.session,
-      .share = parts_->relu.forward(narrowed(x.share, mpc::kValueRing), training ? Keep::kForBackward : Keep::kNothing),
-      .rows = x.rows};
+  const ShareMatrix argument = narrowed(x.share, mpc::kValueRing);
+  parts_->arguments.see(argument);
+  SharedTensor made{.session = x.session,
+                    .share = parts_->relu.forward(argument, training ? Keep::kForBackward : Keep::kNothing),
+                    .rows = x.rows};
   if (!training) return made;
   // Shares of the selected derivatives are modulo 2^64; layers below take integers.
   made.backward = [parts = parts_, pass = ++parts_->passes, below = x.backward](const SharedDerivative& d) {
@@ -41,6 +55,10 @@ SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
     if (below) below({.share = mpc::make_pieces(parts->session, parts->layer, selected), .integers = true});
   };
   return made;
+}
+
+void SharedReLUImpl::check_ranges() {
+  parts_->arguments.check();
 }
 
 void SharedSequentialImpl::push_back(const std::shared_ptr<SharedModule>& layer) {

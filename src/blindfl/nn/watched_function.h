@@ -6,6 +6,7 @@
 #include "blindfl/mpc/function_plan.h"
 #include "blindfl/mpc/smooth_evaluation.h"
 #include "blindfl/nn/shared_modules.h"
+#include "blindfl/nn/watched_values.h"
 
 namespace blindfl::nn {
 
@@ -19,14 +20,13 @@ class WatchedFunction {
   /// Cost and Reveals: see mpc::SmoothEvaluation.
   [[nodiscard]] std::vector<ShareMatrix> evaluate(const ShareMatrix& z);
   /// See RangeWatcher.
-  void check_range();
+  void check_range() { arguments_.check(); }
 
  private:
   protocol::Session& session_;
-  mpc::FunctionSpec spec_;
   std::uint32_t layer_;
   mpc::SmoothEvaluation evaluation_;
-  std::vector<ShareMatrix> seen_;  ///< since the last check
+  WatchedValues arguments_;
 };
 
 }  // namespace blindfl::nn

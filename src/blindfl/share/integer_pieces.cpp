@@ -52,7 +52,8 @@ ShareMatrix corrected_pieces(const ShareMatrix& share, std::span<const std::uint
     too_long = too_long || piece >= kLargest || piece < -kLargest;
   }
   require<ProtocolError>(!too_long, what,
-                         ": a piece is larger than it can be: the parties' shares do not belong together");
+                         ": a piece is larger than it can be: training diverged, for which a lower learning rate "
+                         "helps, or the parties' shares do not belong together");
   // A number, not an element of a ring: its lift is exact.
   return lifted(pieces);
 }

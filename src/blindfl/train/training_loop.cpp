@@ -1,6 +1,7 @@
 #include "blindfl/train/training_loop.h"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -47,7 +48,7 @@ void TrainingLoop::step(RunLog* log) {
   state_.step = trainer_.step();
   const bool epoch_ends = state_.step % trainer_.steps_per_epoch() == 0;
   // Validation of what left its range would say nothing.
-  if (epoch_ends || state_.step % mpc::kStepsBetweenRangeChecks == 0) check_ranges();
+  if (epoch_ends || range_check_is_due()) check_ranges();
   StopVote vote{.stop = options_.stop_asked && options_.stop_asked()};
   if (epoch_ends && options_.validate) validate(vote, log);
   if (epoch_ends || state_.step % kStepsBetweenVotes == 0) {
@@ -99,6 +100,11 @@ double TrainingLoop::seconds() const {
 void TrainingLoop::count_traffic() {
   state_.sent = sent_before_ + sessions_.sent();
   state_.received = received_before_ + sessions_.received();
+}
+
+// What diverges does so in the first steps, and within sixteen of them far beyond what a check can tell.
+bool TrainingLoop::range_check_is_due() const {
+  return std::has_single_bit(state_.step) || state_.step % mpc::kStepsBetweenRangeChecks == 0;
 }
 
 // What was looked at already is not looked at again.

@@ -77,6 +77,13 @@ RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const Agree
       .training = count(training), .validation = validation ? count(*validation) : 0, .test = test ? count(*test) : 0};
   require<DataError>(counts.training > 0,
                      "none of the rows to train on is one that both parties have; they have too few in common");
+  // Both know how many rows these are, so that both end here.
+  const bool tells_of_rows =
+      agreed.job.shared.model.shared_top() && validation && validation->rows() < nn::kLeastRowsOfMeanLoss;
+  require<ConfigError>(
+      !tells_of_rows, "shared.training.validation_share keeps back ", validation ? validation->rows() : 0,
+      " rows. Under a shared top B learns their mean loss in every epoch, which of fewer than ",
+      nn::kLeastRowsOfMeanLoss, " rows would tell of each. Set it to 0, or as high as it takes to have as many rows");
   tell_counts(task, data, *this);
 }
 

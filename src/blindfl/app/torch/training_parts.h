@@ -16,7 +16,8 @@ namespace blindfl::app {
 /// The rows of a run, by what they are for. `data` must outlive this.
 class RunRows {
  public:
-  /// Tells how many there are. Throws DataError if none of those to train on is one that both parties have.
+  /// Tells how many there are. Throws DataError if none of those to train on is one that both parties have; ConfigError
+  /// under a shared top, at both parties, if there are too few to validate on: see nn::kLeastRowsOfMeanLoss.
   RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed);
 
   Weighting weighting;  ///< at B
