@@ -8,9 +8,11 @@
 #include <numbers>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/random.h"
 #include "blindfl/he/phase.h"
 #include "blindfl/mpc/least_squares.h"
 #include "blindfl/mpc/smooth_function.h"
+#include "blindfl/mpc/wave_fit.h"
 #include "blindfl/share/share_matrix.h"
 #include "testing/thrown.h"
 
@@ -91,6 +93,45 @@ TEST(LeastSquares, SolvesWhatCanBeSolvedExactly) {
   const auto x = least_squares(a, y);
   EXPECT_NEAR(x[0], 3, 1e-14);
   EXPECT_NEAR(x[1], -2, 1e-14);
+}
+
+TEST(LeastSquares, OfAPositiveMatrixAreByItsFactor) {
+  RealMatrix a(2, 2);
+  a.column(0)[0] = 4;
+  a.column(0)[1] = a.column(1)[0] = 2;
+  a.column(1)[1] = 10;
+  ASSERT_TRUE(factor_positive(a));
+  std::vector<double> x{10, 23};
+  solve_factored(a, x);
+  EXPECT_NEAR(x[0], 1.5, 1e-15);
+  EXPECT_NEAR(x[1], 2, 1e-15);
+  RealMatrix indefinite(2, 2);
+  indefinite.column(0)[0] = 1;
+  indefinite.column(0)[1] = indefinite.column(1)[0] = 2;
+  indefinite.column(1)[1] = 1;
+  EXPECT_FALSE(factor_positive(indefinite));
+}
+
+/// Sums of waves alone decide on a fit: these are the same far below what coefficients are rounded to.
+TEST(WaveFits, AreTheSameByNormalEquationsAndByReflections) {
+  std::vector<std::int64_t> points;
+  std::vector<double> y;
+  for (int i = 0; i <= 400; ++i) {
+    points.push_back(to_units(-16 + 0.08 * i));
+    y.push_back(value_of(Smooth::kSoftplus, from_units(points.back())));
+  }
+  SeededRandom random(3);
+  std::vector<double> weights(points.size());
+  for (double& w : weights) w = std::exp(2 * random.normal());
+  for (const bool odd : {false, true}) {
+    for (const bool slope : {false, true}) {
+      const WaveFit fit({.m = odd ? 50U : 100U, .odd = odd, .slope = slope, .count = 30}, points, 1e-5);
+      const std::vector<double> fast = fit.by_normal_equations(y, weights);
+      const std::vector<double> slow = fit.by_reflections(y, weights);
+      ASSERT_EQ(fast.size(), slow.size());
+      for (std::size_t c = 0; c < fast.size(); ++c) EXPECT_NEAR(fast[c], slow[c], 1e-9) << c << (odd ? " odd" : "");
+    }
+  }
 }
 
 struct Case {

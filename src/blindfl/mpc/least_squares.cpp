@@ -4,8 +4,6 @@
 
 namespace blindfl::mpc {
 
-namespace {
-
 double inner_product(const double* a, const double* b, std::size_t begin, std::size_t end) {
   // Four sums, in this order whatever the compiler: it does not reorder them by itself.
   double sums[4] = {};
@@ -16,6 +14,8 @@ double inner_product(const double* a, const double* b, std::size_t begin, std::s
   for (; i < end; ++i) sums[0] += a[i] * b[i];
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
+
+namespace {
 
 /// x -= v * 2 (v, x) / (v, v)
 void reflect(const double* v, double norm, double* x, std::size_t begin, std::size_t end) {
@@ -45,6 +45,28 @@ std::vector<double> least_squares(RealMatrix& a, std::vector<double>& y) {
     x[c] = rest / diagonal[c];
   }
   return x;
+}
+
+bool factor_positive(RealMatrix& a) {
+  for (std::size_t r = 0; r < a.rows(); ++r) {
+    double* row = a.column(r);
+    for (std::size_t c = 0; c < r; ++c) row[c] = (row[c] - inner_product(row, a.column(c), 0, c)) / a.column(c)[c];
+    const double square = row[r] - inner_product(row, row, 0, r);
+    if (!(square > 0)) return false;
+    row[r] = std::sqrt(square);
+  }
+  return true;
+}
+
+void solve_factored(const RealMatrix& factor, std::vector<double>& x) {
+  const std::size_t n = factor.rows();
+  for (std::size_t r = 0; r < n; ++r) {
+    x[r] = (x[r] - inner_product(factor.column(r), x.data(), 0, r)) / factor.column(r)[r];
+  }
+  for (std::size_t r = n; r-- > 0;) {
+    x[r] /= factor.column(r)[r];
+    for (std::size_t c = 0; c < r; ++c) x[c] -= factor.column(r)[c] * x[r];
+  }
 }
 
 }  // namespace blindfl::mpc

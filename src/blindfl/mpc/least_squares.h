@@ -25,4 +25,13 @@ class RealMatrix {
 /// `a` and `y` are destroyed.
 [[nodiscard]] std::vector<double> least_squares(RealMatrix& a, std::vector<double>& y);
 
+/// The sum of a[i] b[i] for i from `begin` to before `end`, always in the same order.
+[[nodiscard]] double inner_product(const double* a, const double* b, std::size_t begin, std::size_t end);
+
+/// Cholesky's factor of a symmetric matrix takes the place of the half of it where rows come before columns: column c
+/// has the factor's row c. Returns false, with garbage in its place, if the matrix is not positive enough for that.
+[[nodiscard]] bool factor_positive(RealMatrix& a);
+/// The solution of what `factor_positive` took apart, in place of the right-hand side.
+void solve_factored(const RealMatrix& factor, std::vector<double>& x);
+
 }  // namespace blindfl::mpc

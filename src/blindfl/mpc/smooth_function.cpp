@@ -9,46 +9,24 @@
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/phase.h"
-#include "blindfl/mpc/least_squares.h"
+#include "blindfl/mpc/wave_fit.h"
 #include "blindfl/share/share_matrix.h"
 
 namespace blindfl::mpc {
 
 namespace {
 
-constexpr double kUnits = 1 << SmoothFunction::kFractionalBits;
+static_assert(kWaveUnits == 1 << SmoothFunction::kFractionalBits);
+
 /// Periods that are tried, as multiples of the interval's length.
 constexpr std::array kPeriods{.52, .56, .6, .65, .7, .76, .82, .9, 1.02, 1.1, 1.2, 1.3, 1.4, 1.55, 1.7, 1.9, 2.2, 2.6};
 /// Steps of Lawson's, towards the smallest largest error.
 constexpr int kLawsonSteps = 25;
 /// How many candidates of the first look get these steps.
 constexpr std::size_t kSecondLook = 3;
-/// The linear column is scaled down, and hardly penalised.
-constexpr double kSlopeScale = 10;
-constexpr double kSlopeRidge = 1e-2;
 constexpr double kDefaultNoise = 0.02;
 constexpr double kLargestDefaultNoise = 3e-6;
 constexpr std::array kWider{2.0, 1.7, 1.5, 1.35, 1.25, 1.15, 1.07};
-
-/// A choice of frequencies: m j, or m (2j - 1).
-struct Waves {
-  std::uint32_t m = 0;
-  bool odd = false;
-  bool slope = false;
-  std::size_t count = 0;
-
-  [[nodiscard]] std::uint32_t frequency(std::size_t j) const {
-    return m * static_cast<std::uint32_t>(odd ? 2 * j + 1 : j + 1);
-  }
-};
-
-/// Multiples of 2^-20.
-std::int64_t to_units(double z) {
-  return static_cast<std::int64_t>(std::floor(z * kUnits + 0.5));
-}
-double from_units(std::int64_t z) {
-  return static_cast<double>(z) / kUnits;
-}
 
 struct Interval {
   double low;
@@ -71,90 +49,6 @@ std::vector<std::int64_t> points_to_fit(const Interval& on, std::size_t harmonic
   return points;
 }
 
-/// Values of all waves at all points: constant, slope if there is one, cosines, negated sines.
-RealMatrix basis(const Waves& waves, const std::vector<std::int64_t>& points, std::size_t more_rows) {
-  const std::size_t first = waves.slope ? 2 : 1;
-  RealMatrix a(points.size() + more_rows, first + 2 * waves.count);
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    a.column(0)[i] = 1;
-    if (waves.slope) a.column(1)[i] = from_units(points[i]) / kSlopeScale;
-    for (std::size_t j = 0; j < waves.count; ++j) {
-      const auto u = he::phase_of(waves.frequency(j) * static_cast<std::uint32_t>(points[i]));
-      a.column(first + j)[i] = u.re;
-      a.column(first + waves.count + j)[i] = -u.im;
-    }
-  }
-  return a;
-}
-
-struct Solution {
-  std::vector<double> x;
-  double error = 0;
-};
-
-/// Least squares with a penalty on coefficients, then, `steps` times, with more weight where it was worst; the best of
-/// these.
-class Fitter {
- public:
-  Fitter(const Waves& waves, const std::vector<std::int64_t>& points, Smooth function, double ridge)
-      : waves_(waves), a_(basis(waves, points, 0)), ridge_(ridge) {
-    for (const std::int64_t z : points) y_.push_back(value_of(function, from_units(z)));
-  }
-
-  [[nodiscard]] Solution best(int steps) const {
-    std::vector<double> weights(y_.size(), 1);
-    Solution best{{}, std::numeric_limits<double>::infinity()};
-    for (int i = 0; i <= steps; ++i) {
-      Solution now{solve(weights), 0};
-      const std::vector<double> residuals = residuals_of(now.x);
-      double mean = 0;
-      for (const double r : residuals) {
-        now.error = std::max(now.error, r);
-        mean += r / static_cast<double>(residuals.size());
-      }
-      if (now.error < best.error) best = std::move(now);
-      if (mean == 0) break;
-      double sum = 0;
-      for (std::size_t k = 0; k < weights.size(); ++k) sum += weights[k] *= residuals[k] / mean + 1e-3;
-      for (double& w : weights) w *= static_cast<double>(weights.size()) / sum;
-    }
-    return best;
-  }
-
- private:
-  [[nodiscard]] std::vector<double> solve(const std::vector<double>& weights) const {
-    const std::size_t rows = a_.rows();
-    const std::size_t cols = a_.cols();
-    RealMatrix weighted(rows + cols, cols);
-    std::vector<double> y(rows + cols);
-    for (std::size_t i = 0; i < rows; ++i) {
-      const double w = std::sqrt(weights[i]);
-      for (std::size_t c = 0; c < cols; ++c) weighted.column(c)[i] = w * a_.column(c)[i];
-      y[i] = w * y_[i];
-    }
-    const double ridge = ridge_ * std::sqrt(static_cast<double>(rows));
-    for (std::size_t c = 1; c < cols; ++c) {
-      weighted.column(c)[rows + c] = waves_.slope && c == 1 ? ridge_ * kSlopeRidge : ridge;
-    }
-    return least_squares(weighted, y);
-  }
-
-  [[nodiscard]] std::vector<double> residuals_of(const std::vector<double>& x) const {
-    std::vector<double> residuals(y_.size());
-    for (std::size_t i = 0; i < y_.size(); ++i) residuals[i] = -y_[i];
-    for (std::size_t c = 0; c < a_.cols(); ++c) {
-      for (std::size_t i = 0; i < y_.size(); ++i) residuals[i] += x[c] * a_.column(c)[i];
-    }
-    for (double& r : residuals) r = std::fabs(r);
-    return residuals;
-  }
-
-  Waves waves_;
-  RealMatrix a_;
-  std::vector<double> y_;
-  double ridge_;
-};
-
 double rounded(double x) {
   return std::ldexp(std::floor(std::ldexp(x, SmoothFunction::kCoefficientBits) + 0.5),
                     -SmoothFunction::kCoefficientBits);
@@ -162,7 +56,7 @@ double rounded(double x) {
 
 SmoothFunction::Part part_of(Smooth function, const Waves& waves, const std::vector<double>& x) {
   SmoothFunction::Part part{.function = function, .constant = rounded(x[0])};
-  if (waves.slope) part.slope = PublicFactor(x[1] / kSlopeScale).value();
+  if (waves.slope) part.slope = PublicFactor(x[1] / WaveFit::kSlopeScale).value();
   const std::size_t first = waves.slope ? 2 : 1;
   for (std::size_t j = 0; j < waves.count; ++j) {
     part.coefficients.push_back({rounded(x[first + j]), rounded(x[first + waves.count + j])});
@@ -228,7 +122,8 @@ Found best_fit(const FitSpec& spec, const Interval& on, std::size_t harmonics) {
   std::vector<std::pair<double, Waves>> looks;
   for (const Waves& waves : choices(spec, on, harmonics)) {
     double error = 0;
-    for (const Smooth f : spec.functions) error = std::max(error, Fitter(waves, points, f, noise).best(0).error);
+    const WaveFit fit(waves, points, noise);
+    for (const Smooth f : spec.functions) error = std::max(error, fit.best(f, 0).error);
     looks.emplace_back(error, waves);
   }
   std::ranges::stable_sort(looks, {}, [](const auto& look) { return look.first; });
@@ -237,8 +132,9 @@ Found best_fit(const FitSpec& spec, const Interval& on, std::size_t harmonics) {
     if (looks[i].first > 4 * spec.error && i > 0) break;
     Found now{.waves = looks[i].second, .parts = {}, .frequencies = {}, .error = 0};
     for (std::size_t j = 0; j < harmonics; ++j) now.frequencies.push_back(now.waves.frequency(j));
+    const WaveFit fit(now.waves, points, noise);
     for (const Smooth f : spec.functions) {
-      now.parts.push_back(part_of(f, now.waves, Fitter(now.waves, points, f, noise).best(kLawsonSteps).x));
+      now.parts.push_back(part_of(f, now.waves, fit.best(f, kLawsonSteps).x));
       now.parts.back().error = largest_error(now.parts.back(), now.frequencies, on);
       now.error = std::max(now.error, now.parts.back().error);
     }

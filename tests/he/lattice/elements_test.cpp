@@ -181,6 +181,19 @@ TEST(ElementPlans, PutFewValuesSideBySide) {
   EXPECT_LT(few->operand_bytes(), many->operand_bytes() * 6 / 10);
 }
 
+TEST(ElementPlans, ExpectTimesThatGrowWithCiphertexts) {
+  const auto times = [](std::size_t values, int bits) {
+    return scheme().elements()->plan({.rows = values, .cols = 1, .ring_bits = bits})->times();
+  };
+  const ProductTimes few = times(128, 64);
+  for (const double seconds : {few.encrypt, few.multiply, few.open}) {
+    EXPECT_GT(seconds, 1e-5);
+    EXPECT_LT(seconds, 0.1);
+  }
+  EXPECT_GT(times(32768, 64).multiply, 3 * times(8192, 64).multiply);
+  EXPECT_LT(times(8192, 40).encrypt, times(8192, 64).encrypt);
+}
+
 TEST(ElementPlans, RefuseWithTheNumbers) {
   const auto refused = [](const ElementSpec& spec) {
     return message_of<InvalidArgument>([&] { (void)scheme().elements()->plan(spec); });

@@ -70,6 +70,21 @@ TEST(SlotPlan, StatesItsBytes) {
   EXPECT_LE(plan->reply_bytes(), 16 + 41984U);
 }
 
+TEST(SlotPlan, ExpectsTimesThatGrowWithCiphertexts) {
+  const auto times = [](std::size_t values, std::size_t frequencies, std::size_t functions) {
+    return scheme().slots()->plan(slot_spec(values, frequencies, functions))->times();
+  };
+  const ProductTimes few = times(128, 16, 1);
+  for (const double seconds : {few.encrypt, few.multiply, few.open}) {
+    EXPECT_GT(seconds, 1e-5);
+    EXPECT_LT(seconds, 0.01);
+  }
+  EXPECT_EQ(times(100, 16, 1).multiply, few.multiply) << "in as many ciphertexts";
+  EXPECT_EQ(times(128, 16, 2).encrypt, few.encrypt) << "functions share an operand";
+  EXPECT_GT(times(128, 16, 2).multiply, few.multiply);
+  EXPECT_GT(times(8192, 16, 1).encrypt, 10 * few.encrypt);
+}
+
 TEST(SlotPlan, WrapsOfARunAreRare) {
   for (const std::uint64_t replies : {0ULL, 1ULL, 1000ULL, 1ULL << 20}) {
     for (const std::size_t values : {1U, 128U, 5000U}) {

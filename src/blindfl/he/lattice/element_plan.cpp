@@ -108,10 +108,10 @@ namespace {
 // Seconds for each residue, and for each value, on one core with IFMA, from bench_slots; docs/appendix/planner.md has
 // how far they carry.
 constexpr double kElementKey = 10e-9;
-constexpr double kElementOperand = 5e-9;
+constexpr double kElementOperand = 5.4e-9;
 constexpr double kElementProduct = 4e-9;
-constexpr double kElementReply = 13e-9;
-constexpr double kElementOpen = 10e-9;
+constexpr double kElementReply = 15e-9;
+constexpr double kElementOpen = 11.7e-9;
 constexpr double kElementValue = 10e-9;
 
 }  // namespace

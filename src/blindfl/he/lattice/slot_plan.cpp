@@ -256,10 +256,10 @@ namespace {
 // Seconds for each residue on one core with IFMA, from bench_slots; docs/appendix/planner.md has how far they carry.
 constexpr double kSlotKey = 10e-9;
 constexpr double kSlotOperand = 5e-9;
-constexpr double kSlotLoad = 1.5e-9;
-constexpr double kSlotProduct = 2.5e-9;
+constexpr double kSlotLoad = 0.5e-9;
+constexpr double kSlotProduct = 3.5e-9;
 constexpr double kSlotReply = 13e-9;
-constexpr double kSlotOpen = 12e-9;
+constexpr double kSlotOpen = 12.5e-9;
 
 }  // namespace
 
