@@ -137,7 +137,7 @@ TEST_F(Init, SaysWhenOneHotColumnsAreCheaperThanEmbeddings) {
   EXPECT_THAT(embedded.out,
               ::testing::ContainsRegex(
                   "Embeddings will take about [0-9.]+ times the time and [0-9.]+ times the traffic "
-                  "of one-hot columns \\(--model mlp\\), which are often as good with few categories; `blindfl plan`"));
+                  "of one-hot columns \\(--model lr\\), which are often as good with few categories; `blindfl plan`"));
   const Result plain =
       call({"--party", "B", "--data", at("b.csv"), "--id", "person_id", "--model", "lr", "--out", at("lr.yaml")});
   ASSERT_EQ(plain.code, kDone) << plain.err;
