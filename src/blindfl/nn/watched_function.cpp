@@ -33,6 +33,10 @@ mpc::SmoothFunction fitted(const mpc::FitSpec& spec, std::size_t values) {
 
 std::shared_ptr<const mpc::SmoothPlan> plan_of(const protocol::Session& session, const WatchedSpec& spec,
                                                const SharedTopOptions& options) {
+  // Before the fit, which takes longer.
+  const double passes = static_cast<double>(protocol::counted_passes(options.run, options.sgd));
+  mpc::check_pieces(spec.what, std::max(-spec.low, spec.high), kSharedScale,
+                    static_cast<double>(options.batch * spec.cols * options.run.layers) * passes);
   const auto slots = he::slots_of<ConfigError>(session.scheme(options.scheme), "a shared top");
   const std::size_t values = options.batch * spec.cols;
   mpc::SmoothFunction function = fitted(
@@ -58,11 +62,7 @@ WatchedFunction::WatchedFunction(protocol::Session& session, const WatchedSpec& 
     : session_(session),
       layer_(session.new_layer()),
       evaluation_(session, plan_of(session, spec, options), protocol::Party::kB),
-      arguments_(session, spec.what, evaluation_.plan().function().low(), evaluation_.plan().function().high()) {
-  const double passes = static_cast<double>(protocol::counted_passes(options.run, options.sgd));
-  mpc::check_pieces(spec.what, std::max(-spec.low, spec.high), kSharedScale,
-                    static_cast<double>(options.batch * spec.cols * options.run.layers) * passes);
-}
+      arguments_(session, spec.what, evaluation_.plan().function().low(), evaluation_.plan().function().high()) {}
 
 std::vector<ShareMatrix> WatchedFunction::evaluate(const ShareMatrix& z) {
   arguments_.see(z);
