@@ -15,6 +15,7 @@
 namespace blindfl::nn::shared_layers_test {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 /// Few values make fits slow, and their intervals wider than asked for: so the same rows come many times.
@@ -306,6 +307,20 @@ TEST_F(SharedLayers, ASumGivesItsDerivativeToBothSummands) {
   });
   EXPECT_LE(largest_difference(opened_rows(a.first, b.first), plain), 1e-5);
   EXPECT_LE(largest_difference(opened_rows(a.second, b.second), plain), 1e-5);
+}
+
+// Some functions take pieces of their arguments, which hide them as long as the run is not longer than this.
+TEST_F(SharedLayers, FunctionsRefuseARunWhosePiecesWouldHideTooLittle) {
+  parties_.run([&](Session& s) {
+    const auto refused = [&](std::uint64_t passes) {
+      SharedTopOptions options = options_;
+      options.run.passes = passes;
+      return testing::message_of<InvalidArgument>(
+          [&] { SharedActivation(s, SmoothActivation::kGelu, kCols, options); });
+    };
+    EXPECT_THAT(refused(std::uint64_t{1} << 27),
+                AllOf(HasSubstr("a hidden layer before GELU"), HasSubstr("would hide them too little")));
+  });
 }
 
 TEST_F(SharedLayers, RangesOfALossAreThoseOfAllItsFunctions) {

@@ -107,6 +107,39 @@ TEST_P(SharedEmbed, WeightsTravelAgainAfterAStepAndNotBefore) {
   }
 }
 
+// As many steps as before the load, and other weights: what the peer has of the old ones is no longer good.
+TEST_P(SharedEmbed, LoadedWeightsTravelAgainAlthoughTheirVersionIsThatOfOthers) {
+  const EmbedMatMulSpec spec = shared_embed_spec();
+  EmbedPair pair(*scheme_, spec);
+  const auto states = [&] {
+    std::vector<Bytes> saved;
+    for (const Party party : {Party::kA, Party::kB}) {
+      saved.push_back(write_to_bytes([&](ByteSink& out) { pair.at(party).save(out); }));
+    }
+    return saved;
+  };
+  const auto load = [&](const std::vector<Bytes>& saved) {
+    for (const Party party : {Party::kA, Party::kB}) {
+      BufferSource in(saved[party == Party::kA ? 0 : 1]);
+      pair.at(party).load(in);
+    }
+  };
+  const auto take_a_step = [&](double rate) {
+    const SharedEmbedPass pass = make_shared_embed_pass(spec, spec.batch, random_);
+    const auto [at_a, at_b] = forward_shared(pair, pass);
+    const auto gradients = backward_shared(pair, at_a.pass, at_b.pass, pass.derivative);
+    take_step(pair.at(Party::kA), gradients.first, rate);
+    take_step(pair.at(Party::kB), gradients.second, rate);
+  };
+  const std::vector<Bytes> start = states();
+  take_a_step(0.1);
+  expect_a_pass_like_plain(pair, spec, spec.batch);
+  load(start);
+  expect_a_pass_like_plain(pair, spec, spec.batch);
+  take_a_step(-0.2);
+  expect_a_pass_like_plain(pair, spec, spec.batch);
+}
+
 INSTANTIATE_TEST_SUITE_P(Schemes, SharedEmbed, ::testing::ValuesIn(testing::scheme_names()),
                          [](const auto& scheme) { return scheme.param; });
 
