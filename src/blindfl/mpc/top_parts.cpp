@@ -54,6 +54,11 @@ SharedProductSpec output_spec(std::size_t in, std::size_t out, const SharedTopOp
   return spec;
 }
 
+/// Bits that gradients of a top are coarser by than those of source layers: pieces of 62 bits on the left leave less
+/// room in a ciphertext. Noise on one of the mean loss has a standard deviation of 3e-6, and runs may be 64 times as
+/// long.
+constexpr int kCoarserGradients = 3;
+
 SharedProductSpec gradient_spec(std::size_t in, std::size_t out, const SharedTopOptions& options) {
   SharedProductSpec spec = common_spec(options);
   spec.form = ProductForm::kLeftTransposed;
@@ -62,7 +67,7 @@ SharedProductSpec gradient_spec(std::size_t in, std::size_t out, const SharedTop
   spec.right_scale = kSharedScale;
   spec.largest_left = options.largest_value;
   spec.largest = largest_weight_gradient(options);
-  spec.precision = protocol::gradient_precision(options.batch);
+  spec.precision = protocol::gradient_precision(options.batch) - kCoarserGradients;
   spec.result_scale = 2 * kSharedScale;
   const SharedProductParams unscaled(spec);
   // Shares must not outgrow 2^127 where an optimizer adds them up.

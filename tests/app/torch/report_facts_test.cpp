@@ -48,8 +48,8 @@ TEST(ReportFacts, HaveTheHidingOfTheRunAndTheSecurityOfItsSchemes) {
     EXPECT_FALSE(small.model.short_keys);
   }
   shared.model.kind = job::ModelKind::kMlp;
-  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)report_of(shared, Party::kA, 392, 10000000); }),
-              HasSubstr("would hide them too little in a run"))
+  EXPECT_THAT(testing::message_of<ConfigError>([&] { (void)report_of(shared, Party::kA, 392, 10000000); }),
+              HasSubstr("shared.model.top: a shared top cannot be hidden for so long a run"))
       << "so do the pieces of a shared top";
   shared.model.top = protocol::Top::kOpen;
   EXPECT_THAT(fact(report_of(shared, Party::kA, 392, 10000000), "hiding of masks and noise"),

@@ -58,7 +58,7 @@ TEST_F(ScoredRows, AreCountedByModelAndUpToTheLimit) {
 TEST_F(ScoredRows, ThatAreDamagedOrAnothersAreRefused) {
   count({"ann"});
   EXPECT_THROW(count_scored_rows(folder_.path(), "party A, run s", "m", {"bob"}, 1), DataError);
-  const auto path = folder_ / "scored_rows.bin";
+  const auto path = folder_ / "scorings_by_id.bin";
   std::filesystem::resize_file(path, std::filesystem::file_size(path) - 1);
   EXPECT_THROW(count({"bob"}), DataError);
 }

@@ -64,7 +64,7 @@ class Estimator {
 
   void add(const SharedTopLayers& top, std::size_t steps_per_epoch) {
     const he::Scheme& scheme = use(top.options.scheme);
-    const mpc::TopPlan plan(scheme, top.shape, top.options);
+    const mpc::TopPlan plan = plan_of_top(scheme, top);
     const LayerCost cost = scaled(cost_of_top(plan, top, scheme, steps_per_epoch), scheme);
     protocol::TopPart part{.widths = top.shape.hidden, .activation = top.shape.activation};
     part.widths.push_back(top.shape.outputs);
@@ -77,6 +77,18 @@ class Estimator {
   }
 
  private:
+  static mpc::TopPlan plan_of_top(const he::Scheme& scheme, const SharedTopLayers& top) {
+    try {
+      return {scheme, top.shape, top.options};
+    } catch (const InvalidArgument& error) {
+      fail<ConfigError>(
+          "shared.model.top: a shared top cannot be hidden for so long a run. Take fewer epochs, fewer or "
+          "narrower hidden layers (shared.model.hidden), or shared.model.top: open, which A must accept. "
+          "What does not fit: ",
+          error.what());
+    }
+  }
+
   static LayerCost cost_of_top(const mpc::TopPlan& plan, const SharedTopLayers& top, const he::Scheme& scheme,
                                std::size_t steps_per_epoch) {
     const mpc::TopCost mean = plan.mean_step(steps_per_epoch);

@@ -22,7 +22,7 @@ using RowName = std::array<std::byte, kRowBytes>;
 using RowCounts = std::map<RowName, std::uint64_t>;
 
 fs::path path_of_rows(const fs::path& folder) {
-  return folder / "scored_rows.bin";
+  return folder / "scorings_by_id.bin";
 }
 
 FileLabel label_of_rows(const std::string& owner) {
