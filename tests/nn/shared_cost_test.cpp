@@ -15,6 +15,8 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/shared_loss.h"
 #include "blindfl/nn/shared_models.h"
+#include "blindfl/protocol/session/ot_pools.h"
+#include "blindfl/protocol/session/steps.h"
 #include "testing/flight_transport.h"
 #include "testing/two_parties.h"
 

@@ -74,7 +74,7 @@ std::map<std::size_t, std::size_t> steps_between_checks(std::size_t steps_per_ep
 
 /// Adds a use `times` times, with what makes its random OTs.
 void add(TopCost& cost, const TopUse& use, double times) {
-  const double tile = static_cast<double>(protocol::OtPools::tile_bytes());
+  const auto tile = static_cast<double>(protocol::OtPools::tile_bytes());
   const auto tiles_of = [](std::uint64_t ots) { return static_cast<double>(ots) / static_cast<double>(ot::kTileOts); };
   const double a_tiles = tiles_of(use.cost.a_ots);
   const double b_tiles = tiles_of(use.cost.b_ots);

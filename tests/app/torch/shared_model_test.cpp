@@ -176,9 +176,9 @@ TEST_P(PlannedSharedModel, SendsWhatItsEstimateSays) {
     return sent(s);
   });
   // Of random OTs whole tiles travel, and some are left over.
-  const double tile = static_cast<double>(protocol::OtPools::tile_bytes());
-  const double to_b = static_cast<double>(expected.per_step.bytes_to_b * kSteps);
-  const double to_a = static_cast<double>(expected.per_step.bytes_to_a * kSteps);
+  const auto tile = static_cast<double>(protocol::OtPools::tile_bytes());
+  const auto to_b = static_cast<double>(expected.per_step.bytes_to_b * kSteps);
+  const auto to_a = static_cast<double>(expected.per_step.bytes_to_a * kSteps);
   EXPECT_NEAR(a, to_b, tile + kSteps);
   EXPECT_NEAR(b, to_a, tile + kSteps);
   EXPECT_LT(std::abs(a + b - to_a - to_b), 0.02 * (to_a + to_b));
