@@ -36,6 +36,7 @@ constexpr std::size_t kBatch = 128;
 struct Case {
   const char* name;
   TopShape shape;
+  bool weights = false;
 
   friend void PrintTo(const Case& c, std::ostream* out) { *out << c.name; }
 };
@@ -159,7 +160,7 @@ class CostOfSharedTop : public ::testing::TestWithParam<Case> {
 
   std::shared_ptr<testing::FlightCounter> counter_ = std::make_shared<testing::FlightCounter>();
   testing::TwoParties parties_{lattice(), testing::counted_channels(counter_), testing::Record::kNo};
-  SharedTopOptions options_{.batch = kBatch};
+  SharedTopOptions options_{.batch = kBatch, .row_weights = GetParam().weights};
   std::array<AtParty, 2> at_;
   PartyCost before_;
 };
@@ -223,7 +224,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"Relu", {.hidden = {12, 4}, .activation = Activation::kRelu, .family = Family::kLogistic}},
         Case{"ReluLinear", {.hidden = {6}, .activation = Activation::kRelu, .family = Family::kLinear}},
         Case{"Tanh",
-             {.hidden = {12, 4}, .outputs = 3, .activation = Activation::kTanh, .family = Family::kMultinomial}}),
+             {.hidden = {12, 4}, .outputs = 3, .activation = Activation::kTanh, .family = Family::kMultinomial}},
+        Case{"LogisticWeights", {.family = Family::kLogistic}, true},
+        Case{"MultinomialWeights", {.outputs = 3, .family = Family::kMultinomial}, true},
+        Case{"PoissonWeights", {.family = Family::kPoisson}, true},
+        Case{"ReluLinearWeights", {.hidden = {6}, .activation = Activation::kRelu, .family = Family::kLinear}, true}),
     [](const auto& c) { return c.param.name; });
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
 #include <numeric>
 
 #include "blindfl/he/lattice/lattice_scheme.h"
@@ -31,6 +32,7 @@ struct Case {
   std::size_t outputs = 1;
   std::vector<std::size_t> hidden{};
   Activation activation = Activation::kRelu;
+  bool weights = false;
 };
 
 const he::LatticeScheme& lattice() {
@@ -70,6 +72,23 @@ std::vector<ShareMatrix> pieces_of(const FederatedModule& model) {
   return pieces;
 }
 
+/// Rows in memory, and their weights.
+class WeightedRows final : public data::RowSource {
+ public:
+  WeightedRows(const data::Dataset& rows, std::vector<double> weights) : rows_(rows), weights_(std::move(weights)) {}
+  [[nodiscard]] std::size_t rows() const override { return rows_.rows(); }
+  [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override {
+    data::Batch batch = rows_.batch(chosen, batch_size);
+    if (weights_.empty()) return batch;
+    for (const std::uint32_t row : chosen) batch.weights.push_back(weights_[row]);
+    return batch;
+  }
+
+ private:
+  data::RowsInMemory rows_;
+  std::vector<double> weights_;
+};
+
 class SharedModels : public ::testing::TestWithParam<Case> {
  protected:
   testing::TwoParties parties_{lattice()};
@@ -90,16 +109,31 @@ class SharedModels : public ::testing::TestWithParam<Case> {
     for (std::uint32_t i = first; i < std::min<std::uint32_t>(all, first + kBatch); ++i) rows.push_back(i);
     return rows;
   }
+  /// Of the rows, or nothing: from 0 on, with fractions that are rounded off, and about 1 on average.
+  [[nodiscard]] std::vector<double> weights(const std::vector<std::uint32_t>& rows) const {
+    std::vector<double> all;
+    if (!GetParam().weights) return all;
+    for (const std::uint32_t row : rows) all.push_back(row % 30 == 7 ? 9.99 : row % 8 / 5.3);
+    return all;
+  }
+  [[nodiscard]] torch::Tensor plain_loss(const Weights& w, const std::vector<std::uint32_t>& rows) const {
+    const torch::Tensor labels = to_tensor(data_.joined.select_rows(rows).labels());
+    if (!GetParam().weights) return loss(GetParam().family, plain_scores(w, rows), labels);
+    return weighted_loss(GetParam().family, plain_scores(w, rows), labels, to_tensor(weights(rows)));
+  }
+  [[nodiscard]] SharedTopOptions top_options() const {
+    return {.batch = kBatch, .sgd = sgd_, .row_weights = GetParam().weights};
+  }
   [[nodiscard]] std::shared_ptr<SharedModel> make(Session& s) const {
     const Case& c = GetParam();
-    const SharedTopOptions options{.batch = kBatch, .sgd = sgd_};
+    const SharedTopOptions options = top_options();
     if (c.hidden.empty()) {
       return SharedGeneralizedLinear(s, data_.shape, c.outputs, MatMulOptions{}, options).ptr();
     }
     return SharedMlp(s, data_.shape, c.hidden, c.outputs, c.activation, MatMulOptions{}, options).ptr();
   }
   [[nodiscard]] SharedLoss make_loss(Session& s) const {
-    return SharedLoss(s, GetParam().family, GetParam().outputs, SharedTopOptions{.batch = kBatch, .sgd = sgd_});
+    return SharedLoss(s, GetParam().family, GetParam().outputs, top_options());
   }
   /// Scores of the plain model with these weights.
   [[nodiscard]] torch::Tensor plain_scores(const Weights& w, const std::vector<std::uint32_t>& rows) const {
@@ -113,14 +147,16 @@ class SharedModels : public ::testing::TestWithParam<Case> {
     torch::optim::SGD sgd(w, torch::optim::SGDOptions(sgd_.learning_rate).momentum(sgd_.momentum));
     for (std::size_t i = 0; i < steps; ++i) {
       sgd.zero_grad();
-      loss(GetParam().family, plain_scores(w, rows(i)), to_tensor(data_.joined.select_rows(rows(i)).labels()))
-          .backward();
+      plain_loss(w, rows(i)).backward();
       sgd.step();
     }
   }
-  [[nodiscard]] data::Batch batch(Party party, std::size_t step) const {
-    return data::make_batch(data_.at(party), rows(step), kBatch);
+  [[nodiscard]] data::Batch batch_of(Party party, const std::vector<std::uint32_t>& rows) const {
+    data::Batch batch = data::make_batch(data_.at(party), rows, kBatch);
+    if (party == Party::kB) batch.weights = weights(rows);
+    return batch;
   }
+  [[nodiscard]] data::Batch batch(Party party, std::size_t step) const { return batch_of(party, rows(step)); }
   void take_steps(Session& s, SharedModel& model, SharedLoss& loss, FederatedOptimizer& optimizer, std::size_t from,
                   std::size_t to) const {
     for (std::size_t i = from; i < to; ++i) {
@@ -143,19 +179,19 @@ class SharedModels : public ::testing::TestWithParam<Case> {
 };
 
 TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
+  std::vector<std::uint32_t> all(data_.joined.rows());
+  std::iota(all.begin(), all.end(), 0U);
   const auto [a, b] = parties_.run([&](Session& s) {
     const auto model = make(s);
     SharedLoss loss = make_loss(s);
-    const data::RowsInMemory rows(data_.at(s.party()));
+    const WeightedRows rows(data_.at(s.party()), s.party() == Party::kB ? weights(all) : std::vector<double>{});
     EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)shared_mean_loss(*model, *loss, rows, kBatch); }),
                 HasSubstr("the mean loss of 150 rows would tell of each"));
     const auto mean = shared_mean_loss(*model, *loss, rows, kBatch, 1);
     return std::pair(pieces_of(*model), mean);
   });
   const Weights w = opened(a.first, b.first);
-  std::vector<std::uint32_t> all(data_.joined.rows());
-  std::iota(all.begin(), all.end(), 0U);
-  const double plain = loss(GetParam().family, plain_scores(w, all), to_tensor(data_.joined.labels())).item<double>();
+  const double plain = plain_loss(w, all).item<double>();
   EXPECT_FALSE(a.second.has_value());
   ASSERT_TRUE(b.second.has_value());
   EXPECT_NEAR(*b.second, plain, 0.006) << "noise is at most 2^-7, and deviates by 2^-10";
@@ -212,6 +248,58 @@ TEST_P(SharedModels, DrivenOutOfTheirRangeSaySoToBothParties) {
   EXPECT_EQ(a, b);
 }
 
+class SharedWeights : public SharedModels {};
+
+TEST_P(SharedWeights, MustHaveBeenAnnouncedAndBelowTheirLimit) {
+  const Family family = GetParam().family;
+  parties_.run([&](Session& s) {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    SharedTopOptions alike = top_options();
+    alike.row_weights = false;
+    SharedLoss without(s, family, 1, alike);
+    const data::Batch x = batch(s.party(), 0);
+    const SharedTensor scores = model->scores(x);
+    if (s.party() == Party::kA) return;
+    const auto refused = [&](SharedLoss& by, const data::Batch& with) {
+      return testing::message_of<Error>([&] { (void)by->forward(scores, with); });
+    };
+    EXPECT_THAT(refused(without, x), HasSubstr("both parties say so beforehand"));
+    data::Batch bad = x;
+    for (const double weight : {16.0, -0.5, std::nan("")}) {
+      bad.weights[3] = weight;
+      EXPECT_THAT(refused(loss, bad), HasSubstr("weight of row 3 of the batch: under a shared top weights are from 0"));
+    }
+    bad.weights.pop_back();
+    EXPECT_THAT(refused(loss, bad), HasSubstr("needs as many weights, or none, not 31"));
+    bad = x;
+    bad.counts.assign(x.weights.size(), true);
+    EXPECT_THAT(refused(loss, bad), HasSubstr("placeholders among them need an open one"));
+    bad = x;
+    bad.weights[3] = 15.9;
+    bad.labels[3] = 17;
+    if (family != Family::kPoisson) return;
+    EXPECT_THAT(refused(loss, bad), HasSubstr("counts times weights are up to 256"));
+  });
+}
+
+TEST_P(SharedWeights, OfOnePartyAloneAreADisagreement) {
+  const std::string said = testing::message_of<ConfigError>([&] {
+    parties_.run([&](Session& s) {
+      SharedTopOptions options = top_options();
+      options.row_weights = s.party() == Party::kB;
+      const SharedLoss loss(s, GetParam().family, 1, options);
+      s.settle();
+    });
+  });
+  EXPECT_THAT(said, HasSubstr("rows have weights"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SharedWeights,
+                         ::testing::Values(Case{.name = "logistic", .weights = true},
+                                           Case{.name = "poisson", .family = Family::kPoisson, .weights = true}),
+                         [](const auto& test) { return test.param.name; });
+
 constexpr std::size_t kFollowedSteps = 30;
 
 class SharedKinks : public SharedModels {};
@@ -243,13 +331,12 @@ TEST_P(SharedKinks, EachStepIsThatOfLibtorch) {
   for (std::size_t i = 0; i < kFollowedSteps; ++i) {
     const Weights now = opened(a[i], b[i]);
     const Weights next = opened(a[i + 1], b[i + 1]);
-    const torch::Tensor labels = to_tensor(data_.joined.select_rows(rows(i)).labels());
     {
       const torch::NoGradGuard no_grad;
       for (std::size_t p = 0; p < w.size(); ++p) w[p].copy_(now[p]);
     }
     sgd.zero_grad();
-    loss(GetParam().family, plain_scores(w, rows(i)), labels).backward();
+    plain_loss(w, rows(i)).backward();
     sgd.step();
     for (std::size_t p = 0; p < w.size(); ++p) {
       ASSERT_LE(largest_difference(next[p], w[p]), 1e-3) << "step " << i << ", parameter " << p;
@@ -260,15 +347,21 @@ TEST_P(SharedKinks, EachStepIsThatOfLibtorch) {
 INSTANTIATE_TEST_SUITE_P(
     Models, SharedKinks,
     ::testing::Values(Case{.name = "relu", .hidden = {8, 4}},
-                      Case{.name = "relu_classes", .family = Family::kMultinomial, .outputs = 3, .hidden = {6}}),
+                      Case{.name = "relu_classes", .family = Family::kMultinomial, .outputs = 3, .hidden = {6}},
+                      Case{.name = "relu_weights", .hidden = {6}, .weights = true},
+                      Case{.name = "relu_linear_weights", .family = Family::kLinear, .hidden = {6}, .weights = true}),
     [](const auto& test) { return test.param.name; });
-INSTANTIATE_TEST_SUITE_P(Models, SharedModels,
-                         ::testing::Values(Case{.name = "logistic"},
-                                           Case{.name = "multinomial", .family = Family::kMultinomial, .outputs = 4},
-                                           Case{.name = "linear", .family = Family::kLinear},
-                                           Case{.name = "poisson", .family = Family::kPoisson},
-                                           Case{.name = "tanh", .hidden = {6}, .activation = Activation::kTanh}),
-                         [](const auto& test) { return test.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Models, SharedModels,
+    ::testing::Values(
+        Case{.name = "logistic"}, Case{.name = "multinomial", .family = Family::kMultinomial, .outputs = 4},
+        Case{.name = "linear", .family = Family::kLinear}, Case{.name = "poisson", .family = Family::kPoisson},
+        Case{.name = "tanh", .hidden = {6}, .activation = Activation::kTanh},
+        Case{.name = "logistic_weights", .weights = true},
+        Case{.name = "multinomial_weights", .family = Family::kMultinomial, .outputs = 3, .weights = true},
+        Case{.name = "linear_weights", .family = Family::kLinear, .weights = true},
+        Case{.name = "poisson_weights", .family = Family::kPoisson, .weights = true}),
+    [](const auto& test) { return test.param.name; });
 
 }  // namespace
 }  // namespace blindfl::nn::shared_models_test

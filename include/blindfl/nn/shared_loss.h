@@ -33,13 +33,15 @@ class SharedLossImpl : public FederatedModule, public RangeWatcher {
     SharedTensor scores_;
     SharedDerivative derivative_;
   };
-  /// Shares of the derivative of the mean loss over the batch's rows, of which B has the labels.
+  /// Shares of the derivative of the mean loss over the batch's rows, of which B has the labels, and the weights where
+  /// `SharedTopOptions::row_weights` says that rows have some (1 where a batch has none).
   /// Cost: a function of the scores; for kMultinomial a maximum and three of them; for kLinear integers that add up to
-  /// the derivative. Reveals: nothing. Throws DataError at B if a label is not one of the family's; InvalidArgument if
-  /// rows have weights, or do not count.
+  /// the derivative; with weights 20 random OTs and 320 bytes for each score. Reveals: nothing. Throws DataError at B
+  /// if a label is not one of the family's, or a weight is too large; InvalidArgument if rows have weights that were
+  /// not announced, or do not count.
   [[nodiscard]] Step forward(const SharedTensor& scores, const data::Batch& batch);
 
-  /// This party's share of the sum of the losses of a batch's rows, 1 x 1: for `open_mean`.
+  /// This party's share of the sum of the losses of a batch's rows, times their weights, 1 x 1: for `open_mean`.
   /// Cost: functions of the scores, and a product with B's labels. Reveals: nothing. Throws as `forward`.
   [[nodiscard]] ShareMatrix summed_loss(const SharedTensor& scores, const data::Batch& batch);
   /// Opens the mean over `rows` rows, whose losses add up to `sum`, to B; at A: nothing. See `shared_mean_loss`.

@@ -13,9 +13,10 @@ inline constexpr net::StepInfo kComparison{
     50, net::Protection::kPadded, "comparison",
     "indices of tables, tables, or bits that are multiplied, each under random bits of the sender's",
     "nothing: uniformly random bits"};
-inline constexpr net::StepInfo kChoices{51, net::Protection::kPadded, "choices",
-                                        "the sender's shares of bits, each under a random choice of the sender's",
-                                        "nothing: uniformly random bits"};
+inline constexpr net::StepInfo kChoices{
+    51, net::Protection::kPadded, "choices",
+    "the sender's shares of bits, or bits of its factors, each under a random choice",
+    "nothing: uniformly random bits"};
 inline constexpr net::StepInfo kSelection{
     52, net::Protection::kPadded, "selection",
     "the sender's shares of values, each under a pad that the receiver does not have or turns into its share",

@@ -21,6 +21,9 @@ constexpr double kActivationError = 3e-5;
 constexpr double kProbabilityError = 2e-5;
 constexpr double kCountError = 5e-4;
 constexpr double kLargestLogCount = 5;
+/// Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
+/// row.
+constexpr double kLossError = 1e-4;
 
 std::uint64_t passes_of(const SharedTopOptions& options) {
   return protocol::counted_passes(options.run, options.sgd) * options.run.layers;
@@ -159,6 +162,7 @@ ActivationParts activation_parts(SmoothActivation activation, std::size_t width,
 
 std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, const SharedTopOptions& options) {
   const double range = options.score_range;
+  const double run_rows = static_cast<double>(options.batch) * static_cast<double>(passes_of(options));
   switch (family) {
     case Family::kLogistic:
       return {{.what = "the scores",
@@ -168,6 +172,9 @@ std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, con
                .error = kProbabilityError,
                .cols = 1}};
     case Family::kMultinomial:
+      // Of logarithms, where a loss is a value.
+      if (options.row_weights)
+        check_pieces("weighted losses", range + std::log(static_cast<double>(outputs)), kSharedScale, run_rows);
       return multinomial_functions(outputs, range);
     case Family::kPoisson:
       return {{.what = "logarithms of expected counts",
@@ -179,10 +186,31 @@ std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, con
                .cols = 1}};
     case Family::kLinear:
       check_pieces("the derivative of the squared error", kLargestSharedDerivative, kSharedScale,
-                   static_cast<double>(options.batch * outputs) * static_cast<double>(passes_of(options)));
+                   run_rows * static_cast<double>(outputs));
       return {};
   }
   fail<InvalidArgument>("there is no such family");
+}
+
+bool watches_derivatives(Family family, const SharedTopOptions& options) {
+  return family == Family::kLinear || (family == Family::kPoisson && options.row_weights);
+}
+
+LossValueParts loss_value_parts(Family family, std::size_t outputs, const SharedTopOptions& options) {
+  LossValueParts parts{.softplus = {},
+                       .products = {.rows = options.batch,
+                                    .cols = outputs,
+                                    .ring_bits = kLossRing,
+                                    .run_values = options.batch * outputs * passes_of(options)}};
+  if (family == Family::kLogistic) {
+    parts.softplus = {.what = "the scores",
+                      .functions = {Smooth::kSoftplus},
+                      .low = -options.score_range,
+                      .high = options.score_range,
+                      .error = kLossError,
+                      .cols = 1};
+  }
+  return parts;
 }
 
 }  // namespace blindfl::mpc

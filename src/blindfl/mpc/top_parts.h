@@ -1,11 +1,13 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <vector>
 
 #include "blindfl/he/elements.h"
 #include "blindfl/mpc/function_plan.h"
 #include "blindfl/mpc/shared_product.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 #include "blindfl/tensor/activation.h"
 #include "blindfl/tensor/family.h"
 
@@ -15,7 +17,9 @@
 namespace blindfl::mpc {
 
 /// Assumed of derivatives of the summed loss by values of a shared top.
-constexpr double kLargestSharedDerivative = 16;
+constexpr double kLargestSharedDerivative = protocol::kRowWeightLimit;
+/// Source layers assume no more (`MatMulLayerOptions::derivative`): watched, where nothing else bounds derivatives.
+constexpr double kLargestWatchedDerivative = 256;
 /// Between layers values are needed modulo 2^64: what comparisons, functions and pieces take.
 constexpr int kValueRing = 64;
 /// Values are below 2^15 where they are compared: before a ReLU, and scores where the largest is looked for.
@@ -51,5 +55,18 @@ constexpr int kSlopeRing = kValueRing - kSharedScale;
 /// Throws InvalidArgument if the run is too long for the integers that are made of kLinear's derivatives.
 [[nodiscard]] std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs,
                                                        const SharedTopOptions& options);
+/// Whether derivatives by scores are watched: those of the other losses are differences of probabilities, times weights
+/// that have a limit.
+[[nodiscard]] bool watches_derivatives(Family family, const SharedTopOptions& options);
+
+/// Losses as values, at `kLossScale`: factors of labels and scores are at half of it.
+constexpr int kLossScale = 32;
+constexpr int kLossRing = 60;
+/// What is only needed to know a loss: plans do not count it.
+struct LossValueParts {
+  std::optional<FunctionSpec> softplus;  ///< of kLogistic
+  he::ElementSpec products;              ///< with labels; of kLinear, of differences
+};
+[[nodiscard]] LossValueParts loss_value_parts(Family family, std::size_t outputs, const SharedTopOptions& options);
 
 }  // namespace blindfl::mpc

@@ -8,6 +8,7 @@
 #include "blindfl/mpc/exact_lift.h"
 #include "blindfl/mpc/maximum.h"
 #include "blindfl/mpc/range_check.h"
+#include "blindfl/mpc/row_weights.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/shared_relu.h"
 #include "blindfl/mpc/smooth_evaluation.h"
@@ -159,10 +160,7 @@ void TopPlan::add_forward(std::vector<TopUse>& uses) const {
 }
 
 void TopPlan::add_loss(std::vector<TopUse>& uses) const {
-  if (shape_.family == Family::kLinear) {
-    uses.push_back(pieces(shape_.outputs, kLargestSharedDerivative));
-    return;
-  }
+  if (shape_.family == Family::kLinear) uses.push_back(pieces(shape_.outputs, kLargestSharedDerivative));
   if (shape_.family == Family::kMultinomial) {
     uses.push_back(by_ots(maximum_cost(options_.batch, shape_.outputs, kComparedBits, kValueRing)));
   }
@@ -170,10 +168,11 @@ void TopPlan::add_loss(std::vector<TopUse>& uses) const {
     // The second of three is of a sum of the first's results, which are shared modulo 2^128.
     add_function(uses, loss_[i], i == 1 ? ShareMatrix::kMostRingBits : kValueRing);
   }
+  if (options_.row_weights) uses.push_back(by_ots(weighted_cost(options_.batch * shape_.outputs)));
 }
 
 void TopPlan::add_backward(std::vector<TopUse>& uses) const {
-  bool integers = shape_.family == Family::kLinear;
+  bool integers = shape_.family == Family::kLinear && !options_.row_weights;
   for (std::size_t i = hidden_.size(); i-- > 0;) {
     const Hidden& layer = hidden_[i];
     const std::size_t values = options_.batch * layer.width;
@@ -208,7 +207,7 @@ std::vector<TopUse> TopPlan::range_check(std::size_t steps) const {
   };
   for (const Hidden& layer : hidden_) add_check(layer.width);
   for (const Function& function : loss_) add_check(function.spec.cols);
-  if (shape_.family == Family::kLinear) add_check(shape_.outputs);
+  if (watches_derivatives(shape_.family, options_)) add_check(shape_.outputs);
   return uses;
 }
 

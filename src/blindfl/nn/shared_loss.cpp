@@ -2,12 +2,14 @@
 
 #include <array>
 #include <cmath>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/maximum.h"
 #include "blindfl/mpc/openings.h"
+#include "blindfl/mpc/row_weights.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/all_checks.h"
@@ -20,15 +22,12 @@ namespace blindfl::nn {
 
 namespace {
 
+using mpc::kLossRing;
+using mpc::kLossScale;
+
 constexpr double kLargestLabel = 0x1p11;
-/// Of the squared error: source layers assume no more (`MatMulLayerOptions::derivative`).
-constexpr double kLargestDifference = 256;
-// Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
-// row.
-constexpr double kLossError = 1e-4;
-constexpr int kLossFactorScale = 16;
-constexpr int kLossScale = 2 * kLossFactorScale;
-constexpr int kLossRing = 60;
+constexpr int kLossFactorScale = kLossScale / 2;
+/// Of the sum of losses.
 constexpr int kOpenedScale = 10;
 
 /// Local: `values` less a column of them, on each column.
@@ -38,6 +37,19 @@ ShareMatrix less_column(ShareMatrix values, const ShareMatrix& column) {
   }
   values.reduce();
   return values;
+}
+
+/// Throws DataError naming a row whose weight, or count times weight, is beyond what is assumed of derivatives. (Labels
+/// of kLinear have a limit of their own.)
+void check_weights(Family family, const data::Batch& batch) {
+  for (std::size_t i = 0; i < batch.weights.size(); ++i) {
+    const double weight = batch.weights[i];
+    require<DataError>(weight >= 0 && weight < protocol::kRowWeightLimit, "weight of row ", i,
+                       " of the batch: under a shared top weights are from 0 to below ", protocol::kRowWeightLimit);
+    require<DataError>(family != Family::kPoisson || weight * batch.labels[i] <= mpc::kLargestWatchedDerivative,
+                       "label of row ", i, " of the batch: under a shared top counts times weights are up to ",
+                       mpc::kLargestWatchedDerivative, ". Cut off the largest weights");
+  }
 }
 
 /// Local: the sum of each row.
@@ -58,9 +70,13 @@ struct SharedLossImpl::Parts {
     for (const mpc::FunctionSpec& spec : mpc::loss_functions(f, n, o)) {
       functions.push_back(std::make_unique<WatchedFunction>(s, spec, o));
     }
-    if (f == Family::kLinear) {
-      differences.emplace(s, "scores less their labels", -kLargestDifference, kLargestDifference);
+    if (mpc::watches_derivatives(f, o)) {
+      constexpr double kLargest = mpc::kLargestWatchedDerivative;
+      differences.emplace(
+          s, o.row_weights ? "predictions less their labels, times their weights," : "scores less their labels",
+          -kLargest, kLargest);
     }
+    s.agree("a loss on shares", protocol::Settings().add("rows have weights", o.row_weights));
   }
 
   /// Of multinomial scores: the scores less the largest of their row, and the logarithm of the sum of their
@@ -81,8 +97,13 @@ struct SharedLossImpl::Parts {
   ForValues& for_values();
   /// Shares of the losses, a row for each row of the batch, at `kLossScale` in the ring of `kLossRing` bits.
   [[nodiscard]] ShareMatrix losses(const ShareMatrix& z, const data::Batch& batch);
-  /// Labels as the same, at B.
-  [[nodiscard]] ShareMatrix targets(const data::Batch& batch, std::size_t rows, int scale) const;
+  /// Labels as the same, at B; `times` are factors of the rows, or none.
+  [[nodiscard]] ShareMatrix targets(const data::Batch& batch, std::size_t rows, int scale,
+                                    std::span<const double> times = {}) const;
+  /// A weight for each row, padding included, at B, where rows have weights; else nothing.
+  [[nodiscard]] std::vector<double> weights(const data::Batch& batch) const;
+  /// Shares of rows times their weights, in the ring of 2^128, where rows have some; else `share`.
+  [[nodiscard]] ShareMatrix weigh(ShareMatrix share, std::span<const double> weights);
 
   protocol::Session& session;
   std::uint32_t layer;
@@ -90,7 +111,7 @@ struct SharedLossImpl::Parts {
   std::size_t outputs;
   SharedTopOptions options;
   std::vector<std::unique_ptr<WatchedFunction>> functions;
-  std::optional<WatchedValues> differences;  ///< of kLinear, which has no function
+  std::optional<WatchedValues> differences;  ///< where nothing else bounds them
   std::optional<ForValues> values;
 };
 
@@ -114,65 +135,68 @@ SharedLossImpl::Parts::Normalised SharedLossImpl::Parts::normalised(const ShareM
 SharedLossImpl::Parts::ForValues& SharedLossImpl::Parts::for_values() {
   if (values) return *values;
   values.emplace();
-  if (family == Family::kLogistic) {
-    values->softplus = std::make_unique<WatchedFunction>(session,
-                                                         mpc::FunctionSpec{.what = "the scores",
-                                                                           .functions = {mpc::Smooth::kSoftplus},
-                                                                           .low = -options.score_range,
-                                                                           .high = options.score_range,
-                                                                           .error = kLossError,
-                                                                           .cols = 1},
-                                                         options);
-  }
-  const std::uint64_t passes = protocol::counted_passes(options.run, options.sgd) * options.run.layers;
+  const mpc::LossValueParts parts = mpc::loss_value_parts(family, outputs, options);
+  if (parts.softplus) values->softplus = std::make_unique<WatchedFunction>(session, *parts.softplus, options);
   values->products =
-      std::make_unique<mpc::SharedElements>(session,
-                                            he::ElementSpec{.rows = options.batch,
-                                                            .cols = outputs,
-                                                            .ring_bits = kLossRing,
-                                                            .run_values = options.batch * outputs * passes},
-                                            protocol::Party::kB, options.scheme);
+      std::make_unique<mpc::SharedElements>(session, parts.products, protocol::Party::kB, options.scheme);
   return *values;
 }
 
 // Of the exponential families it is the logarithm of what normalises, less the product of labels and scores; of kLinear
-// half the square of the difference.
+// half the square of the difference. A weight goes to one factor of each product.
 ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batch& batch) {
   ForValues& parts = for_values();
   const bool at_b = session.party() == protocol::Party::kB;
+  const std::vector<double> of_rows = weights(batch);
   const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
-  ShareMatrix factor = narrowed(rescale(narrowed(z, mpc::kValueRing), kLossFactorScale), kLossRing);
-  ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
-  if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
+  const auto as_factor = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossFactorScale), kLossRing); };
   if (family == Family::kLinear) {
     // At the scale that differences are watched at in training.
     ShareMatrix difference = narrowed(z, mpc::kValueRing);
     if (at_b) difference -= narrowed(targets(batch, z.rows(), kSharedScale), mpc::kValueRing);
-    differences->see(difference);
-    factor -= labels;
-    const ShareMatrix squares = parts.products->product(factor, factor);
+    const ShareMatrix times_weights = weigh(difference, of_rows);
+    differences->see(narrowed(times_weights, mpc::kValueRing));
+    const ShareMatrix squares = parts.products->product(as_factor(difference), as_factor(times_weights));
     ShareMatrix halves(squares.rows(), 1, kLossScale + 1, kLossRing);
     std::ranges::copy(squares.values(), halves.values().begin());
     return halves;
   }
+  ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
+  if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale, of_rows), kLossRing);
   ShareMatrix normaliser;
   if (family == Family::kMultinomial) {
     const Normalised scores = normalised(z);
-    normaliser = at_loss_scale(scores.largest + scores.logs);
+    normaliser = scores.largest + scores.logs;
   } else {
     WatchedFunction& function = family == Family::kLogistic ? *parts.softplus : *functions.at(0);
-    normaliser = at_loss_scale(function.evaluate(z).front());
+    normaliser = std::move(function.evaluate(z).front());
   }
-  return normaliser - row_sums(parts.products->product(factor, labels));
+  return at_loss_scale(weigh(std::move(normaliser), of_rows)) -
+         row_sums(parts.products->product(as_factor(narrowed(z, mpc::kValueRing)), labels));
 }
 
-ShareMatrix SharedLossImpl::Parts::targets(const data::Batch& batch, std::size_t rows, int scale) const {
+std::vector<double> SharedLossImpl::Parts::weights(const data::Batch& batch) const {
+  if (!options.row_weights || session.party() != protocol::Party::kB) return {};
+  std::vector<double> all = batch.weights.empty() ? std::vector<double>(batch.labels.size(), 1.0) : batch.weights;
+  all.resize(options.batch);
+  return all;
+}
+
+ShareMatrix SharedLossImpl::Parts::weigh(ShareMatrix share, std::span<const double> of_rows) {
+  if (!options.row_weights) return share;
+  if (share.ring_bits() < ShareMatrix::kMostRingBits) share = mpc::make_pieces(session, layer, share);
+  return mpc::weighted(session, layer, share, of_rows);
+}
+
+ShareMatrix SharedLossImpl::Parts::targets(const data::Batch& batch, std::size_t rows, int scale,
+                                           std::span<const double> times) const {
   std::vector<double> values(rows * outputs);
   for (std::size_t r = 0; r < batch.labels.size(); ++r) {
+    const double factor = times.empty() ? 1 : times[r];
     if (family == Family::kMultinomial) {
-      values[r * outputs + static_cast<std::size_t>(batch.labels[r])] = 1;
+      values[r * outputs + static_cast<std::size_t>(batch.labels[r])] = factor;
     } else {
-      values[r] = batch.labels[r];
+      values[r] = factor * batch.labels[r];
     }
   }
   return encode_ring(rows, outputs, values, scale, kLargestLabel);
@@ -205,10 +229,15 @@ SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const d
   ShareMatrix& share = derivative.share;
   if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
   for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
-  if (linear) {
+  const bool weighted = parts.options.row_weights;
+  if (linear && !weighted) {
     parts.differences->see(share);
     share = mpc::make_pieces(parts.session, parts.layer, share);
     derivative.integers = true;
+  }
+  if (weighted) {
+    share = parts.weigh(std::move(share), parts.weights(batch));
+    if (parts.differences) parts.differences->see(narrowed(rescale(share, kSharedScale), mpc::kValueRing));
   }
   return {scores, std::move(derivative)};
 }
@@ -217,12 +246,17 @@ void SharedLossImpl::check(const SharedTensor& scores, const data::Batch& batch)
   require<InvalidArgument>(scores.share.cols() == parts_->outputs && scores.share.rows() == parts_->options.batch,
                            "a loss of batches of ", parts_->options.batch, " rows with ", parts_->outputs,
                            " scores each, not ", scores.share.rows(), " with ", scores.share.cols());
-  require<InvalidArgument>(batch.weights.empty() && batch.counts.empty(),
-                           "under a shared top all rows count alike: weights and placeholders need an open one");
+  require<InvalidArgument>(batch.counts.empty(),
+                           "under a shared top all rows are real: placeholders among them need an open one");
+  require<InvalidArgument>(batch.weights.empty() || parts_->options.row_weights,
+                           "rows have weights: both parties say so beforehand (SharedTopOptions::row_weights)");
   if (parts_->session.party() != protocol::Party::kB) return;
   require<InvalidArgument>(batch.labels.size() == scores.rows, "a loss of ", scores.rows,
                            " rows needs as many labels, not ", batch.labels.size());
   check_labels(parts_->family, std::span<const double>(batch.labels), parts_->outputs, mpc::kLargestSharedDerivative);
+  require<InvalidArgument>(batch.weights.empty() || batch.weights.size() == scores.rows, "a loss of ", scores.rows,
+                           " rows needs as many weights, or none, not ", batch.weights.size());
+  check_weights(parts_->family, batch);
 }
 
 ShareMatrix SharedLossImpl::summed_loss(const SharedTensor& scores, const data::Batch& batch) {

@@ -15,6 +15,9 @@ constexpr int kSharedScale = 18;
 /// modulo 2^64.
 constexpr int kSharedOutputRoom = 26;
 
+/// Weights of rows are below this: derivatives that they multiply are assumed to be as small.
+constexpr double kRowWeightLimit = 16;
+
 /// Public facts that all layers of a shared top need: the same at both parties.
 struct SharedTopOptions {
   std::size_t batch = 128;  ///< the most rows a batch may have
@@ -29,6 +32,9 @@ struct SharedTopOptions {
   /// noticed by `nn::check_ranges`.
   double hidden_range = 16;
   double score_range = 48;
+  /// B's rows count differently in the loss, each with a weight from 0 to below `kRowWeightLimit`. That they do is
+  /// public, since it takes more messages; the weights are B's alone.
+  bool row_weights = false;
   std::string scheme{};  ///< with slots and element-wise products; empty: the session's default
 };
 
