@@ -166,12 +166,13 @@ class CostOfSharedTop : public ::testing::TestWithParam<Case> {
 };
 
 /// Bytes are exact. Where the last message of one driver may travel while the peer begins the next, uses take a flight
-/// less together than one after the other: what is said is no less than what is counted, and a tenth more at most.
-void expect_close(const PartyCost& found, const PartyCost& expected) {
+/// less together than one after the other, and so do tiles of random OTs before choices of the same party: what is said
+/// is no less than what is counted, and a tenth more at most, with weights one flight more than that.
+void expect_close(const PartyCost& found, const PartyCost& expected, bool weights) {
   EXPECT_EQ(found.a_bytes, expected.a_bytes);
   EXPECT_EQ(found.b_bytes, expected.b_bytes);
   EXPECT_LE(found.flights, expected.flights);
-  EXPECT_GE(10 * found.flights, 9 * expected.flights);
+  EXPECT_GE(10 * (found.flights + (weights ? 1 : 0)), 9 * expected.flights);
 }
 
 TEST_P(CostOfSharedTop, IsWhatStepsAndRangeChecksSend) {
@@ -185,11 +186,11 @@ TEST_P(CostOfSharedTop, IsWhatStepsAndRangeChecksSend) {
     PartyCost found = counted();
     const PartyCost expected = stock.travels(plan.step());
     if (i == 0) found.flights = expected.flights;  // with keys, and digests of what both agree on
-    expect_close(found, expected);
+    expect_close(found, expected, GetParam().weights);
   }
   check();
   SCOPED_TRACE("range check");
-  expect_close(counted(), stock.travels(plan.range_check(kSteps)));
+  expect_close(counted(), stock.travels(plan.range_check(kSteps)), false);
 }
 
 TEST_P(CostOfSharedTop, OnAverageHasRangeChecksAndRandomOtsInIt) {
