@@ -242,8 +242,13 @@ TEST_F(Init, TakesAnOpenTopOnlyWhereASharedOneCannotBeAndSaysSo) {
               HasSubstr("# Written by `blindfl init`, because a shared top is refused"));
   (void)folder_.write("b.csv", "person_id,x,w,label\n1,2,1,0\n2,2,2,1\n3,3,1,0\n4,3,1,1\n");
   const auto [weighted, of_weights] = drafted("weights.yaml", {"--model", "lr", "--weight", "w"});
-  EXPECT_EQ(weighted, protocol::Top::kOpen);
-  EXPECT_THAT(of_weights, HasSubstr("(private.data.weight_column): under a shared top all rows count alike"));
+  EXPECT_EQ(weighted, protocol::Top::kShared);
+  EXPECT_THAT(of_weights, HasSubstr("shared.training.row_weights is true, because B's rows have weights"));
+  EXPECT_TRUE(job::load_job(folder_ / "weights.yaml").shared.training.row_weights);
+  EXPECT_THAT(testing::content_of(folder_ / "weights.yaml"), HasSubstr("A learns that B's rows have weights"));
+  const auto [open, of_open] = drafted("open.yaml", {"--model", "lr", "--weight", "w", "--top", "open"});
+  EXPECT_EQ(open, protocol::Top::kOpen);
+  EXPECT_FALSE(job::load_job(folder_ / "open.yaml").shared.training.row_weights);
 }
 
 TEST_F(Init, OfASharedTopAsksAForNothing) {

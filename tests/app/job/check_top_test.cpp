@@ -52,14 +52,19 @@ TEST(SharedTop, HasNoPlaceholdersAmongItsRows) {
   }
 }
 
-TEST(SharedTop, CountsAllRowsAlike) {
+TEST(SharedTop, CountsRowsAlikeUnlessAKnowsThatTheyHaveWeights) {
   for (const char* weights : {"[1, 2]", "balanced"}) {
-    EXPECT_THAT(refusal({std::string("private.top.class_weights=") + weights}),
-                AllOf(HasSubstr("private.top.class_weights: under a shared top all rows count alike"),
-                      HasSubstr("leave it out, or take shared.model.top: open")));
+    const std::string option = std::string("private.top.class_weights=") + weights;
+    EXPECT_THAT(refusal({option}), AllOf(HasSubstr("private.top.class_weights: under a shared top A takes part"),
+                                         HasSubstr("set shared.training.row_weights to true at both parties")));
+    EXPECT_THAT(refusal({option, "shared.training.row_weights=true"}), IsEmpty());
   }
   EXPECT_THAT(refusal({"private.data.weight_column=w"}),
-              HasSubstr("private.data.weight_column: under a shared top all rows count alike"));
+              HasSubstr("private.data.weight_column: under a shared top A takes part"));
+  EXPECT_THAT(refusal({"private.data.weight_column=w", "shared.training.row_weights=true"}), IsEmpty());
+  EXPECT_THAT(refusal({"shared.model.top=open", "shared.training.row_weights=true"}),
+              HasSubstr("shared.training.row_weights: is for a shared top"));
+  EXPECT_THAT(refusal({"shared.model.top=open", "private.data.weight_column=w"}), IsEmpty());
 }
 
 TEST(SharedTop, ClipsNothing) {

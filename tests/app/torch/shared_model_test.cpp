@@ -90,7 +90,7 @@ TEST(SharedModel, LearnsStandardisedLabelsAndOpensRoundedScoresOfThem) {
     JobModel model = make_model(s, shared.model, layers);
     const data::RowsInMemory rows = rows_at(s.party());
     if (s.party() == Party::kB) model.labels = standardised(rows.dataset().labels);
-    const ScaledLabels scaled(rows, model.labels);
+    const LossRows scaled(rows, model.labels, {});
     train::Trainer trainer(*model.module, model.learner->step(), scaled,
                            {.epochs = layers.epochs, .batch = shared.training.batch, .sgd = layers.sgd});
     while (!trainer.done()) EXPECT_FALSE(trainer.take_step().loss.has_value());

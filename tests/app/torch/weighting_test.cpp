@@ -75,6 +75,58 @@ TEST(Weighting, ThatLeavesTheAgreedRangeIsRefusedBeforehand) {
   EXPECT_NO_THROW((void)weighting_of(clipped, rows_with({0, 1, 0, 1}), kAll));
 }
 
+TEST(Weighting, UnderASharedTopHasALimitForEveryRow) {
+  job::Job job = job_of(job::ModelKind::kLinear);
+  job.shared.model.top = protocol::Top::kShared;
+  const auto said = [&](const PreparedRows& rows, const protocol::Alignment& validated) {
+    return message_of<ConfigError>([&] { (void)weighting_of(job, rows, kAll, validated); });
+  };
+  std::vector<double> weights(40, 1.0);
+  const protocol::Alignment first{{0, 1}, {true, true}};
+  EXPECT_NO_THROW((void)weighting_of(job, rows_with(std::vector<double>(40), weights), kAll, first));
+  // As many rows as it takes for one to be 16 times the average.
+  protocol::Alignment many;
+  for (std::uint32_t i = 0; i < 40; ++i) {
+    many.rows.push_back(i);
+    many.real.push_back(true);
+  }
+  weights[39] = 30;  // of 69
+  EXPECT_THAT(said(rows_with(std::vector<double>(40), weights), many),
+              AllOf(HasSubstr("counts less than 16 times an average one"), HasSubstr("cut off the largest weights")));
+  job = job_of(job::ModelKind::kLr, {.weights = {1, 16}});
+  job.shared.model.top = protocol::Top::kShared;
+  EXPECT_THAT(said(rows_with({0, 1, 0, 1}), {}), HasSubstr("counts less than 16 times"));
+  EXPECT_NO_THROW((void)weighting_of(job, rows_with({0, 0, 0, 0}), kAll)) << "no row of that class";
+  // Rows to validate with have weights of their own: 1 on average over them.
+  job = job_of(job::ModelKind::kLr);
+  job.shared.model.top = protocol::Top::kShared;
+  const Weighting both = weighting_of(job, rows_with({0, 1, 0, 1}, {1, 3, 2, 2}), kAll, first);
+  EXPECT_THAT(both.by_row, ElementsAre(0.5, 1.5, 1, 1));
+  EXPECT_THAT(both.by_validated_row, ElementsAre(0.5, 1.5, 1, 1));
+}
+
+// 1000 rows that count alike, or more that do not.
+TEST(Weighting, UnderASharedTopKeepsMeanLossesFromTellingOfFewRows) {
+  job::Job job = job_of(job::ModelKind::kLr);
+  job.shared.model.top = protocol::Top::kShared;
+  job.shared.training.row_weights = true;
+  const auto with = [&](std::size_t count, const std::vector<double>& weights) {
+    protocol::Alignment all;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      all.rows.push_back(i);
+      all.real.push_back(true);
+    }
+    (void)weighting_of(job, rows_with(std::vector<double>(weights.size()), weights), all, all);
+  };
+  EXPECT_NO_THROW(with(1000, std::vector<double>(1000, 3.0)));
+  std::vector<double> some(2100, 1.0);
+  EXPECT_NO_THROW(with(2100, some));
+  std::fill_n(some.begin(), 1101, 0.0);
+  EXPECT_THAT(message_of<ConfigError>([&] { with(2100, some); }),
+              AllOf(HasSubstr("shared.training.validation_share: with the weights of these rows"),
+                    HasSubstr("fewer than 1000 rows")));
+}
+
 TEST(ClassWords, NameThePositiveClassAndTheOrderOfWeights) {
   job::Model model;
   EXPECT_EQ(class_words(model, {"no", "yes"}), "positive class: yes; the other: no");

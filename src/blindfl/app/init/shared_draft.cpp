@@ -97,24 +97,29 @@ AlignmentMode choose_alignment(std::span<const PartyDraft> drafts, const Argumen
 
 /// A shared top unless the command says otherwise, or the model or its rows cannot be had with one: A has to accept
 /// that, and so it is said, on the screen and in the file.
-void choose_top(SharedDraft& draft, std::span<const PartyDraft> drafts, const Arguments& arguments, std::ostream& out) {
+void choose_top(SharedDraft& draft, const Arguments& arguments, std::ostream& out) {
   protocol::Top& top = draft.shared.model.top;
   if (arguments.has("top")) {
     top = parse_choice<protocol::Top>(arguments.text("top"), "top");
     return;
   }
-  std::optional<job::TopRefusal> refusal;
-  for (const PartyDraft& party : drafts) {
-    job::Own own;
-    own.data.weight_column = party.weight;
-    if (!refusal) refusal = job::refused_by_shared_top(draft.shared, &own);
-  }
+  const std::optional<job::TopRefusal> refusal = job::refused_by_shared_top(draft.shared, nullptr);
   if (!refusal) return;
   top = protocol::Top::kOpen;
   draft.remarks["shared.model.top"] =
       "Written by `blindfl init`, because a shared top is refused (" + refusal->key + "). A must accept an open one.";
   out << "shared.model.top is open, which A must accept, because a shared top is refused (" << refusal->key
       << "): " << refusal->words << ".\n";
+}
+
+/// Under a shared top A takes part in weighting rows, so it learns that there are weights.
+void announce_weights(SharedDraft& draft, std::span<const PartyDraft> drafts, std::ostream& out) {
+  const bool weighted = std::ranges::any_of(drafts, [](const PartyDraft& party) { return party.weight.has_value(); });
+  if (!weighted || !draft.shared.model.shared_top()) return;
+  draft.shared.training.row_weights = true;
+  draft.remarks["shared.training.row_weights"] =
+      "Written by `blindfl init`: A learns that B's rows have weights, and not which.";
+  out << "shared.training.row_weights is true, because B's rows have weights: A learns that they do, and not which.\n";
 }
 
 /// What follows from the labels and A will see. Each is said, on the screen and in the file.
@@ -185,7 +190,8 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
   if (labels != nullptr) take_from_labels(draft, *labels, arguments, out);
   out << one_hot_hint(drafts, shared);
   shared.alignment.mode = choose_alignment(drafts, arguments, questions);
-  choose_top(draft, drafts, arguments, out);
+  choose_top(draft, arguments, out);
+  announce_weights(draft, drafts, out);
   return draft;
 }
 

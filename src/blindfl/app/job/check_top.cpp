@@ -51,12 +51,12 @@ Refusals of_own(const Shared& shared, const Own& own) {
   const auto refuse = [&](bool applies, std::string key, std::string words) {
     if (applies) all.push_back({std::move(key), std::move(words)});
   };
-  const std::string all_alike =
-      "under a shared top all rows count alike: weights are B's, and would multiply derivatives that nobody sees; "
-      "leave "
-      "it out, or take shared.model.top: open";
-  refuse(!own.top.class_weights.empty(), "private.top.class_weights", all_alike);
-  refuse(own.data.weight_column.has_value(), "private.data.weight_column", all_alike);
+  const std::string not_announced =
+      "under a shared top A takes part in weighting rows, and has to know that some count more: set "
+      "shared.training.row_weights to true at both parties, or leave this out";
+  const bool announced = shared.training.row_weights;
+  refuse(!announced && !own.top.class_weights.empty(), "private.top.class_weights", not_announced);
+  refuse(!announced && own.data.weight_column.has_value(), "private.data.weight_column", not_announced);
   refuse(
       own.top.clip_gradient.has_value(), "private.top.clip_gradient",
       "under a shared top nobody sees the norm of a gradient; leave it out and take a smaller learning rate, or take "
@@ -73,6 +73,11 @@ Refusals of_own(const Shared& shared, const Own& own) {
 
 std::optional<TopRefusal> refused_by_shared_top(const Shared& shared, const Own* own) {
   if (!shared.model.shared_top()) {
+    if (shared.training.row_weights) {
+      return TopRefusal{"shared.training.row_weights",
+                        "is for a shared top, under which A takes part in weighting rows; leave it out, or set "
+                        "shared.model.top to shared"};
+    }
     if (shared.model.score_bits == kCoarseScoreBits) return std::nullopt;
     return TopRefusal{"shared.model.score_bits",
                       "is for a shared top, whose scores are opened rounded; leave it out, or set shared.model.top to "

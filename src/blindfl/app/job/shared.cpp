@@ -91,7 +91,7 @@ Entries entries_of(Model& model) {
           "weights, and B learns the mean loss of each validation and the scores that are opened, rounded. open: B "
           "does, and with it could recover A's features that are 0 or 1 exactly, which A must accept "
           "(private.accept: open_top); it takes less time and traffic, and does what a shared top does not: dlrm, "
-          "weights of rows and classes, placeholders (only_b, union), clipping")
+          "placeholders (only_b, union), clipping")
       .add("score_bits", model.score_bits,
            "under a shared top, the fractional bits of each score that B gets: of the logit, of the logarithm of a "
            "count, or of the labels' standard deviation. More than 4 tell B of A's features, and A must accept that "
@@ -194,6 +194,10 @@ Entries entries_of(Training& training) {
            "steps from one checkpoint to the next; 0: one at the end of each epoch, or, without early stopping, of "
            "about "
            "100 epochs of more")
+      .add("row_weights", training.row_weights,
+           "under a shared top, that B's rows count differently (private.data.weight_column, "
+           "private.top.class_weights): "
+           "both parties work on weights that only B knows, each below 16 times the average row's")
       .add("derivative", training.derivative,
            "how derivatives of the loss of a row by the source layers' outputs become integers");
 }

@@ -89,6 +89,7 @@ struct Training {
   std::optional<double> test_share{};
   EarlyStopping early_stopping{};
   std::size_t checkpoint_every = 0;
+  bool row_weights = false;
   FixedPointSpec derivative{.scale = 32, .largest = 256.0, .clip = false};
 
   bool operator==(const Training&) const = default;

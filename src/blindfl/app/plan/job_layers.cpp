@@ -199,6 +199,7 @@ SharedTopLayers top_layers(const job::Shared& shared, const JobLayers& layers) {
   top.options.sgd = layers.sgd;
   top.options.run = layers.run;
   top.options.scheme = job::kFamilyWithSlots;
+  top.options.row_weights = shared.training.row_weights;
   top.options.largest_weight = std::min(top.options.largest_weight, shared.model.largest_weight);
   return top;
 }

@@ -1,6 +1,7 @@
 #include "blindfl/app/torch/training_parts.h"
 
 #include <ostream>
+#include <span>
 
 #include "blindfl/app/plan/plan_text.h"
 #include "blindfl/base/error.h"
@@ -17,9 +18,10 @@ SplitPlaces places_of(const AgreedRun& agreed) {
 }
 
 Weighting weighting_at(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed,
-                       const protocol::Alignment& trained_on) {
+                       const SplitPlaces& split, const protocol::Alignment& trained_on) {
   if (!task.is_b()) return {};
-  Weighting weighting = weighting_of(agreed.job, data.train, trained_on);
+  Weighting weighting =
+      weighting_of(agreed.job, data.train, trained_on, select_places(agreed.alignment.train, split.validation));
   if (!weighting.by_class.empty()) {
     task.out << weight_words(data.preparation.classes(), weighting.by_class) << "\n";
   }
@@ -46,9 +48,10 @@ train::Watched watch(job::Metric metric, const Evaluation& evaluation) {
 }
 
 /// The mean loss, and no score: a row that is scored under many weights gives its features away.
-std::optional<train::Validation> validate_shared(const JobModel& model, const AlignedRows& rows, std::size_t batch) {
+std::optional<train::Validation> validate_shared(const JobModel& model, const RunRows& rows, std::size_t batch) {
   train::SharedLearner learner = model.learner;
-  const auto loss = nn::shared_mean_loss(*learner->model, *learner->loss, ScaledLabels(rows, model.labels), batch);
+  const LossRows validated(*rows.validation, model.labels, rows.weighting.by_class);
+  const auto loss = nn::shared_mean_loss(*learner->model, *learner->loss, validated, batch);
   if (!loss) return std::nullopt;
   const std::string name = job::Value<job::Metric>::write(job::Metric::kLoss);
   return train::Validation{.measures = {{name, *loss}},
@@ -63,13 +66,14 @@ RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const Agree
 
 RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed, const SplitPlaces& split,
                  const protocol::Alignment& trained_on)
-    : weighting(weighting_at(task, data, agreed, trained_on)),
+    : weighting(weighting_at(task, data, agreed, split, trained_on)),
       training(*data.train.rows, trained_on, weighting.by_row) {
-  const auto choose = [&](std::optional<AlignedRows>& rows, const std::vector<std::uint32_t>& places) {
-    if (!places.empty()) rows.emplace(*data.train.rows, select_places(agreed.alignment.train, places));
+  const auto choose = [&](std::optional<AlignedRows>& rows, const std::vector<std::uint32_t>& places,
+                          std::span<const double> weights) {
+    if (!places.empty()) rows.emplace(*data.train.rows, select_places(agreed.alignment.train, places), weights);
   };
-  choose(validation, split.validation);
-  choose(test, split.test);
+  choose(validation, split.validation, weighting.by_validated_row);
+  choose(test, split.test, {});
   if (data.test_file) test.emplace(*data.test_file->rows, *agreed.alignment.test);
   // A cannot tell which of its rows have no label at B.
   const auto count = [&](const AlignedRows& rows) { return task.is_b() ? rows.real() : rows.rows(); };
@@ -99,8 +103,14 @@ BuiltModel build_model(const TrainingTask& task, protocol::Session& session, con
   return built;
 }
 
-data::Batch ScaledLabels::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
+data::Batch LossRows::batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const {
   data::Batch batch = rows_.batch(chosen, batch_size);
+  if (!by_class_.empty()) {
+    batch.weights.resize(batch.labels.size(), 1.0);
+    for (std::size_t i = 0; i < batch.labels.size(); ++i) {
+      batch.weights[i] *= by_class_[static_cast<std::size_t>(batch.labels[i])];
+    }
+  }
   for (double& label : batch.labels) label = (label - scaling_.center) / scaling_.scale;
   return batch;
 }
@@ -115,7 +125,7 @@ std::optional<Evaluation> evaluate_rows(const BuiltModel& built, const torch::Te
 std::optional<train::Validation> validate(const PreparedData& data, const AgreedRun& agreed, const RunRows& rows,
                                           const BuiltModel& built) {
   const job::Job& job = agreed.job;
-  if (built.model.shared_top()) return validate_shared(built.model, *rows.validation, agreed.options.batch);
+  if (built.model.shared_top()) return validate_shared(built.model, rows, agreed.options.batch);
   const torch::Tensor scores = train::score(built.model.forward, *rows.validation, agreed.options.batch);
   if (job.own.party != Party::kB) return std::nullopt;
   const auto evaluation = evaluate_rows(built, scores, *rows.validation, data.train);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <optional>
+#include <span>
 
 #include "blindfl/app/torch/aligned_rows.h"
 #include "blindfl/app/torch/job_model.h"
@@ -40,16 +41,19 @@ struct BuiltModel {
 [[nodiscard]] BuiltModel build_model(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
                                      const AgreedRun& agreed, const RunRows& rows);
 
-/// Rows whose numeric labels are as a model's loss takes them: see LabelScaling. `rows` must outlive this.
-class ScaledLabels final : public data::RowSource {
+/// Rows as a loss on shares takes them: numeric labels scaled (see LabelScaling), and weights of rows times those of
+/// their classes, if there are any. `rows` and `by_class` must outlive this.
+class LossRows final : public data::RowSource {
  public:
-  ScaledLabels(const data::RowSource& rows, const LabelScaling& scaling) : rows_(rows), scaling_(scaling) {}
+  LossRows(const data::RowSource& rows, const LabelScaling& scaling, std::span<const double> by_class)
+      : rows_(rows), scaling_(scaling), by_class_(by_class) {}
   [[nodiscard]] std::size_t rows() const override { return rows_.rows(); }
   [[nodiscard]] data::Batch batch(std::span<const std::uint32_t> chosen, std::size_t batch_size) const override;
 
  private:
   const data::RowSource& rows_;
   LabelScaling scaling_;
+  std::span<const double> by_class_;
 };
 
 /// What B finds on some of its rows; nothing at A, and if none of them counts. `scores` are in the order of `rows`, and

@@ -213,7 +213,7 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   train::TrainOptions options = agreed.options;
   options.most_for_placeholders = rows.weighting.most_for_placeholders;
   options.kept = keep_options(task, run.folder);
-  const ScaledLabels scaled(rows.training, built.model.labels);
+  const LossRows scaled(rows.training, built.model.labels, rows.weighting.by_class);
   train::Trainer trainer =
       built.model.shared_top()
           ? train::Trainer(*built.model.module, built.model.learner->step(), scaled, options)

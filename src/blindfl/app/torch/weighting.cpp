@@ -6,6 +6,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/nn/shared_evaluation.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 
 namespace blindfl::app {
 
@@ -42,8 +44,8 @@ std::vector<double> with_mean_one(std::vector<double> weights, const protocol::A
     rows += 1;
   });
   require<DataError>(sum > 0 && std::isfinite(sum),
-                     "private.data.weight_column: the weights of the training rows are all 0, or too large to be added "
-                     "up");
+                     "private.data.weight_column: the weights of the rows to train on, or to validate with, are all 0, "
+                     "or too large to be added up");
   for (double& weight : weights) weight *= rows / sum;
   return weights;
 }
@@ -67,9 +69,48 @@ void check_range(const job::Job& job, const Weighting& weighting, const protocol
                        " times an average row; cut off the largest weights, or raise it at both parties");
 }
 
+/// Of a row and of its class.
+double weight_of(const PreparedRows& rows, const Weighting& weighting, const std::vector<double>& by_row,
+                 std::size_t row) {
+  const double of_class =
+      weighting.by_class.empty() ? 1 : weighting.by_class.at(static_cast<std::size_t>(rows.labels.at(row)));
+  return of_class * (by_row.empty() ? 1 : by_row.at(row));
+}
+
+/// Under a shared top weights are numbers of few bits.
+void check_limit(const PreparedRows& rows, const Weighting& weighting, const std::vector<double>& by_row,
+                 const protocol::Alignment& alignment) {
+  for_each_real(alignment, [&](std::size_t row) {
+    require<ConfigError>(weight_of(rows, weighting, by_row, row) < protocol::kRowWeightLimit,
+                         "private.top.class_weights, private.data.weight_column: under a shared top a row counts less "
+                         "than ",
+                         protocol::kRowWeightLimit,
+                         " times an average one, and some count more; cut off the largest weights, or take "
+                         "shared.model.top: open, which A must accept");
+  });
+}
+
+/// Under a shared top B learns the weighted mean loss of these rows: where few have all the weight, it tells of each.
+void check_spread(const PreparedRows& rows, const Weighting& weighting, const protocol::Alignment& validated) {
+  double sum = 0;
+  double squares = 0;
+  for_each_real(validated, [&](std::size_t row) {
+    const double weight = weight_of(rows, weighting, weighting.by_validated_row, row);
+    sum += weight;
+    squares += weight * weight;
+  });
+  require<ConfigError>(sum * sum >= static_cast<double>(nn::kLeastRowsOfMeanLoss) * squares,
+                       "shared.training.validation_share: with the weights of these rows their mean loss says as much "
+                       "of each as one of fewer than ",
+                       nn::kLeastRowsOfMeanLoss,
+                       " rows that count alike, and under a shared top B learns it in every epoch. Set it to 0, or "
+                       "higher, or cut off the largest weights");
+}
+
 }  // namespace
 
-Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const protocol::Alignment& training) {
+Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const protocol::Alignment& training,
+                       const protocol::Alignment& validated) {
   Weighting weighting;
   const job::ClassWeights& wanted = job.own.top.class_weights;
   weighting.by_class =
@@ -79,6 +120,13 @@ Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const prot
   const auto all = static_cast<double>(training.size());
   if (real > 0 && real < all) weighting.most_for_placeholders = 2 * all / real;
   check_range(job, weighting, training);
+  if (job.shared.model.shared_top()) {
+    if (!rows.weights.empty() && validated.size() > 0)
+      weighting.by_validated_row = with_mean_one(rows.weights, validated);
+    check_limit(rows, weighting, weighting.by_row, training);
+    check_limit(rows, weighting, weighting.by_validated_row, validated);
+    if (job.shared.training.row_weights) check_spread(rows, weighting, validated);
+  }
   return weighting;
 }
 

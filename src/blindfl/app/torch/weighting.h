@@ -17,12 +17,16 @@ struct Weighting {
   /// rows together, so that they stay in their range whichever rows meet in a batch.
   double most_for_placeholders = 1;
   std::vector<double> by_row{};  ///< of each row of the training file, 1 on average over those trained on; empty: alike
+  /// The same of the rows that are validated with, under a shared top, where no score is opened to be weighted.
+  std::vector<double> by_validated_row{};
 };
 
 /// What B's job says, with balanced weights counted in the rows that are trained on: all / (classes * rows of a class).
-/// Throws DataError if no row counts; ConfigError if the derivative of a heavy row would leave the agreed range.
-[[nodiscard]] Weighting weighting_of(const job::Job& job, const PreparedRows& rows,
-                                     const protocol::Alignment& training);
+/// Throws DataError if no row counts; ConfigError if the derivative of a heavy row would leave the agreed range, or,
+/// under a shared top, if a row counts more than weights can say, or so few of `validated` count that their mean loss
+/// would tell of each.
+[[nodiscard]] Weighting weighting_of(const job::Job& job, const PreparedRows& rows, const protocol::Alignment& training,
+                                     const protocol::Alignment& validated = {});
 
 /// "positive class: yes; the other: no", or "classes: a, b, c"; empty if labels are numbers.
 [[nodiscard]] std::string class_words(const job::Model& model, const std::vector<std::string>& classes);
