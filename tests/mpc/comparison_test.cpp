@@ -4,12 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
 
 #include "blindfl/base/error.h"
 #include "mpc/two_comparisons.h"
+#include "testing/real_data.h"
 #include "testing/sanitizers.h"
 
 namespace blindfl::mpc::comparison_test {
@@ -79,26 +81,34 @@ TEST(Comparison, EverySmallNumberInEveryWayIsRight) {
   }
 }
 
-TEST(Comparison, AMillionRandomOnesAreRight) {
+/// Of each width: a million with BLINDFL_LONG_RUNS set, else a million in all.
+std::size_t random_ones() {
 #if defined(BLINDFL_ADDRESS_SANITIZER) || defined(BLINDFL_THREAD_SANITIZER)
-  constexpr std::size_t kCount = 1000;  // whose memory is watched; that they are right the release tests show
+  return 1000;  // whose memory is watched; that they are right the release tests show
 #else
-  constexpr std::size_t kCount = 16000;
+  return testing::long_runs() ? 1'000'000 : 16'000;
 #endif
+}
+
+TEST(Comparison, AMillionRandomOnesAreRight) {
+  constexpr std::size_t kAtOnce = 16'000;
   Random random;
   DealtPools pools;
-  std::size_t total = 0;
   for (int bits = 2; bits <= 64; ++bits) {
-    Words x(kCount);
-    Words y(kCount);
-    random.fill_integers(std::span(x));
-    random.fill_integers(std::span(y));
-    // Half of them are small numbers, of either sign: where equal blocks decide.
-    for (std::size_t i = 0; i < kCount; i += 2) y[i] = (y[i] & 0xFF) - 128 - x[i];
-    EXPECT_EQ(count_wrong({bits, kCount}, x, y, pools, random), 0U) << bits;
-    total += kCount;
+    std::size_t wrong = 0;
+    for (std::size_t left = random_ones(); left > 0;) {
+      const std::size_t count = std::min(left, kAtOnce);
+      Words x(count);
+      Words y(count);
+      random.fill_integers(std::span(x));
+      random.fill_integers(std::span(y));
+      // Half of them are small numbers, of either sign: where equal blocks decide.
+      for (std::size_t i = 0; i < count; i += 2) y[i] = (y[i] & 0xFF) - 128 - x[i];
+      wrong += count_wrong({bits, count}, x, y, pools, random);
+      left -= count;
+    }
+    EXPECT_EQ(wrong, 0U) << bits;
   }
-  EXPECT_EQ(total, 63 * kCount);
 }
 
 TEST(Comparison, AnyNumberOfThemWorks) {

@@ -22,6 +22,7 @@ using ::testing::HasSubstr;
 constexpr std::size_t kBatch = 16;
 constexpr std::size_t kOut = 3;
 constexpr std::size_t kSteps = 20;
+constexpr std::size_t kManySteps = 200;
 
 /// Of the mean loss.
 torch::Tensor random_derivative(std::size_t out, int seed) {
@@ -255,7 +256,7 @@ TEST_F(SharedEmbedTop, TrainsAllOfWideAndDeepOnShares) {
     SharedWideDeep model = s.party() == Party::kA ? models.first : models.second;
     SharedLoss loss(s, Family::kLogistic, std::size_t{1}, top);
     FederatedOptimizer optimizer(*model, sgd);
-    for (std::size_t i = 0; i < kSteps; ++i) {
+    for (std::size_t i = 0; i < kManySteps; ++i) {
       const data::Batch x = batch(s.party(), i);
       auto step = loss->forward(model->scores(x), x);
       optimizer.zero_grad();
@@ -266,7 +267,7 @@ TEST_F(SharedEmbedTop, TrainsAllOfWideAndDeepOnShares) {
   std::vector<torch::Tensor> all = wanted.deep.parameters;
   all.insert(all.end(), wanted.rest.begin(), wanted.rest.end());
   torch::optim::SGD plain(all, torch::optim::SGDOptions(sgd.learning_rate).momentum(sgd.momentum));
-  for (std::size_t i = 0; i < kSteps; ++i) {
+  for (std::size_t i = 0; i < kManySteps; ++i) {
     std::vector<std::uint32_t> rows(kBatch);
     for (std::uint32_t r = 0; r < kBatch; ++r) rows[r] = static_cast<std::uint32_t>(kBatch * (i % 4)) + r;
     const data::Table numeric = data_->joined.numeric.select_rows(rows);

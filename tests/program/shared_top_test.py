@@ -124,6 +124,23 @@ class SharedTop(ProgramTest):
                              "their mean loss in every epoch, which of fewer than 1000 rows would tell of each")
         self.assertFalse(pair.checkpoints("a"))
 
+    def test_weights_are_known_to_b_alone_and_announced_to_a(self):
+        weights = {"top": {"class_weights": "balanced"}, "data": {"weight_column": "w"}}
+        shared = {**SHARED, "training": {**TRAINING, "epochs": 3, "row_weights": True}}
+        pair = self.pair(shared, table=Table(3, 1700), test=Table(4, 60, first_id=70000), private_b=weights)
+        for name in ("train", "test"):
+            path = pair.b / f"{name}.csv"
+            lines = path.read_text().splitlines()
+            path.write_text("\n".join([lines[0] + ",w"] + [f"{line},{2 + i % 3}" for i, line in enumerate(lines[1:])]) + "\n")
+        silent = program.Process("train", pair.b, ["--set", "shared.training.row_weights=false"])
+        self.assertEqual(silent.end(), 1)
+        self.assertIn("set shared.training.row_weights to true at both parties", silent.complaint())
+        _, b = pair.both("train", extra_a=ACCEPTS_NOTHING)
+        self.check_finished(pair)
+        self.assertRegex(b.printed(), r"class weights: ")
+        self.assertGreater(pair.results()["auc"], 0.8, b.printed())
+        self.assertEqual(len(re.findall(r"^validation +loss \d\.\d{4}$", b.printed(), re.MULTILINE)), 3)
+
     def test_fine_scores_are_for_a_to_accept(self):
         pair = self.lr_pair()
         fine = ["--set", "shared.model.score_bits=8"]

@@ -139,8 +139,8 @@ TEST(Template, OfAnUnusualJobLeavesNothingAsItWouldBe) {
   for_each(entries_of(job), {}, [&](const std::string& key, const Entry& entry) {
     // Listening and plaintext exclude what this job does instead; accepting is A's; a positive class is for two; an
     // open top rounds no scores.
-    const bool excluded = key == "shared.model.score_bits" || key == "private.link.listen" ||
-                          key == "private.link.plaintext" || key == "private.accept" ||
+    const bool excluded = key == "shared.model.score_bits" || key == "shared.training.row_weights" ||
+                          key == "private.link.listen" || key == "private.link.plaintext" || key == "private.accept" ||
                           key == "private.data.label.positive";
     EXPECT_NE(flow_text(entry) == texts[i++], !excluded)
         << key << " should be another, so that the test means something";

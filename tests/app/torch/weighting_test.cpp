@@ -38,6 +38,7 @@ PreparedRows rows_with(std::vector<double> labels, std::vector<double> weights =
 job::Job job_of(job::ModelKind kind, job::ClassWeights weights = {}) {
   job::Job job;
   job.shared.model.kind = kind;
+  job.shared.model.top = protocol::Top::kOpen;
   job.own.top.class_weights = std::move(weights);
   return job;
 }
