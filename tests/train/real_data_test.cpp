@@ -295,6 +295,16 @@ TEST(RealData, ReluMlpOnConnect4IsAsAccurateAsTheJoinedModelWithinWhatRoundingDo
   expect_accuracy_of_joined("connect-4 MLP (ReLU), accuracy", "connect-4.xz", e, 0.01);
 }
 
+TEST(RealData, ReluMlpOnConnect4UnderASharedTopIsAsAccurateAsTheJoinedModelWithinWhatRoundingDoesToIt) {
+  BLINDFL_NEEDS_DATA("connect-4.xz");
+  Experiment e = connect4_mlp(nn::Activation::kRelu);
+  e.top = Top::kShared;
+  e.options.sgd.learning_rate = testing::long_runs() ? 0.005 : 0.02;  // few steps, which are larger
+  e.options.epochs = testing::epochs(1, 2);
+  expect_accuracy_of_joined("connect-4 MLP (ReLU), shared top, accuracy", "connect-4.xz", e, 0.01, he::LatticeScheme(),
+                            testing::every(8));
+}
+
 TEST(RealData, MultinomialRegressionOnNews20HasTheJoinedModelsAccuracy) {
   BLINDFL_NEEDS_DATA("news20.xz");
   Experiment e;
