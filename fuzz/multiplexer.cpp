@@ -1,11 +1,12 @@
 // What a peer sends to a multiplexer, or while shared bits become numbers. Input: a byte, whose bits 0 and 1 say which
 // message (0: choices, 1: the first pass, 2: the second; 3: choices of bits that become numbers, and, if these were
-// right, what is answered), and bit 2 whether the rest is the message itself or edits of a right one (see input.h); a
-// byte, how many.
+// right, what is answered), bit 2 whether the rest is the message itself or edits of a right one (see input.h), and bit
+// 3, where bits become numbers, whether factors do instead; a byte, how many.
 
 #include "blindfl/mpc/multiplexer.h"
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/bit_to_ring.h"
+#include "blindfl/mpc/row_factors.h"
 #include "input.h"
 #include "mpc/dealt_pools.h"
 
@@ -76,6 +77,19 @@ void convert(std::size_t count, Tampering tampering, DealtPools& pools) {
   fuzz::check(shares.size() == count, "every bit has a share");
 }
 
+void multiply(std::size_t count, Tampering tampering, DealtPools& pools) {
+  constexpr int kBits = 5;
+  pools.sent.extend_to(count * kBits);
+  FactorSender sender(count, kBits, pools.sent.sender);
+  FactorReceiver receiver(count, kBits, pools.sent.receiver);
+  const Values values(count, 7);
+  const Bytes choices = receiver.choose(SecretVector<std::uint32_t>(count, 9));
+  const auto sent = either(tampering.of(choices), choices, [&](const Bytes& m) { return sender.send(m, values); });
+  const auto shares =
+      either(tampering.of(sent.message), sent.message, [&](const Bytes& m) { return receiver.finish(m); });
+  fuzz::check(shares.size() == count, "every product has a share");
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -85,7 +99,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::size_t count = 1 + input.take_byte() % 70;
   const Tampering tampering{input, (switches & 4) != 0};
   if ((switches & 3) == 3) {
-    convert(count, tampering, pools);
+    (switches & 8) != 0 ? multiply(count, tampering, pools) : convert(count, tampering, pools);
   } else {
     multiplex(switches & 3, count, tampering, pools);
   }

@@ -8,6 +8,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/openings.h"
 #include "blindfl/mpc/range_check.h"
+#include "blindfl/mpc/row_weights.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/shared_product.h"
 #include "blindfl/mpc/shared_relu.h"
@@ -27,6 +28,7 @@ void run_bits(Session& s, const SharedPair& z) {
   SharedRelu relu(s, 32, 64);
   (void)relu.forward(mine);
   (void)relu.backward(mine);
+  (void)weighted(s, s.new_layer(), mine, s.party() == Party::kB ? std::vector<double>{1, 2.5} : std::vector<double>{});
   (void)all_in_range(s, s.new_layer(), mine, -4, 4, 24);
   (void)open_sum(s, s.new_layer(), mine, {});
   (void)open_scores(s, s.new_layer(), mine, 4);
