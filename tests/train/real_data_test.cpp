@@ -36,6 +36,7 @@ struct Experiment {
   std::size_t nonzeros = 0;
   Top top = Top::kOpen;
   double largest = std::numeric_limits<double>::infinity();  ///< features beyond it are cut off, of all models
+  double of_scores = 0.02;  ///< under a shared top, how far scores may be from the joined ones
 };
 
 /// Scores on the test rows.
@@ -157,12 +158,13 @@ Scores run(const Experiment& e, const he::Scheme& scheme) {
                     start.slice(0, in_a), top)};
 }
 
-void expect_as_good_as_joined(const char* name, const Scores& scores, const Metric& metric, double tolerance) {
+void expect_as_good_as_joined(const char* name, const Scores& scores, const Metric& metric, double tolerance,
+                              double of_scores = 0.02) {
   const double federated = metric(scores.federated);
   const double joined = metric(scores.joined);
   const double alone = metric(scores.alone);
   std::cout << name << ": federated " << federated << ", joined " << joined << ", B alone " << alone;
-  if (scores.coarse.defined()) expect_scores(scores.federated, scores.coarse, scores.joined, metric);
+  if (scores.coarse.defined()) expect_scores(scores.federated, scores.coarse, scores.joined, metric, of_scores);
   std::cout << "\n";
   // Short runs under a shared top have few test rows, of which one or two more may be right, and learn too little to be
   // better than B alone: there the scores themselves are the joined model's.
@@ -253,7 +255,7 @@ void expect_accuracy_of_joined(const char* name, const std::string& file, Experi
   const auto metric = [&](const torch::Tensor& scores) {
     return run::class_accuracy(nn::to_vector(scores), e.outputs, e.test.labels());
   };
-  expect_as_good_as_joined(name, run(e, scheme), metric, tolerance);
+  expect_as_good_as_joined(name, run(e, scheme), metric, tolerance, e.of_scores);
 }
 
 Experiment connect4_mlp(nn::Activation activation) {
@@ -301,6 +303,7 @@ TEST(RealData, ReluMlpOnConnect4UnderASharedTopIsAsAccurateAsTheJoinedModelWithi
   e.top = Top::kShared;
   e.options.sgd.learning_rate = testing::long_runs() ? 0.005 : 0.02;  // few steps, which are larger
   e.options.epochs = testing::epochs(1, 2);
+  if (testing::long_runs()) e.of_scores = 0.1;
   expect_accuracy_of_joined("connect-4 MLP (ReLU), shared top, accuracy", "connect-4.xz", e, 0.01, he::LatticeScheme(),
                             testing::every(8));
 }

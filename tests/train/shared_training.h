@@ -29,13 +29,13 @@ using Metric = std::function<double(const torch::Tensor& scores)>;
 /// Of what is opened each score is the joined model's: after few steps, when a metric tells little yet, that tells
 /// more. Prints how far they are from each other, and what the metric says of coarse ones.
 inline void expect_scores(const torch::Tensor& fine, const torch::Tensor& coarse, const torch::Tensor& joined,
-                          const Metric& metric) {
+                          const Metric& metric, double tolerance = 0.02) {
   const auto largest = [&](const torch::Tensor& scores) { return (scores - joined).abs().max().item<double>(); };
   std::cout << "; scores differ by " << largest(fine) << " at most; of scores at " << nn::kDefaultScoreBits
             << " fractional bits " << metric(coarse);
-  EXPECT_LT(largest(fine), 0.02);
+  EXPECT_LT(largest(fine), tolerance);
   // Each party rounds its own share.
-  EXPECT_LT(largest(coarse), std::ldexp(1.0, -nn::kDefaultScoreBits) + 0.02);
+  EXPECT_LT(largest(coarse), std::ldexp(1.0, -nn::kDefaultScoreBits) + tolerance);
 }
 
 constexpr int kFineScoreBits = 14;

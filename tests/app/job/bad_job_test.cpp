@@ -107,7 +107,7 @@ TEST(BadJob, HasAValueOfAnotherType) {
        "4:29: shared.training.learning_rate must be a number from 0 to 1000000, not 'nan'"},
       {kShared, "  training: {learning_rate: 0,1}\n  alignment:\n",
        "4:31: there is no '1' in shared.training; there is: epochs, batch, learning_rate, momentum, weight_decay, "
-       "schedule, order_seed, validation_share, test_share, early_stopping, checkpoint_every, derivative"},
+       "schedule, order_seed, validation_share, test_share, early_stopping, checkpoint_every, row_weights, derivative"},
       {kShared, "  training: {derivative: {clip: maybe}}\n  alignment:\n",
        "4:33: shared.training.derivative.clip must be true or false, not 'maybe'"},
       {kShared, "  training: {derivative: {clip: 1}}\n  alignment:\n",

@@ -241,7 +241,7 @@ TEST(Override, IsRefusedWithItsKey) {
       {"shared.training.=5",
        "--set: there is no '' in shared.training; there is: epochs, batch, learning_rate, momentum, "
        "weight_decay, schedule, order_seed, validation_share, test_share, early_stopping, checkpoint_every, "
-       "derivative"},
+       "row_weights, derivative"},
       {"shared..epochs=5", "--set: there is no '' in shared; there is: model, training, scheme, alignment"},
       {"shared.training.epochs.x=5", "--set: shared.training.epochs is one value, and has no 'x'"},
       {"private.data.columns.age.kind=numeric",
