@@ -240,7 +240,7 @@ Entries entries_of(Own& own) {
            "what A accepts, and only A says. Under an open top B sees the source layers' outputs, and recovers A's "
            "features that are 0 or 1 exactly (SECURITY.md); train, resume, predict and evaluate at A refuse to start "
            "unless this is open_top. Under a shared top they start without, and with score_bits above 4, which tell B "
-           "of A's features, only if this is fine_scores",
+           "more of A's features than coarser ones, only if this is fine_scores",
            {.synonyms = {"consent", "accepts"}})
       .add("data", own.data, "this party's rows")
       .add("top", own.top, "B's own layers, after the source layers; only B has this section")

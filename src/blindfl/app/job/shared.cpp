@@ -94,8 +94,9 @@ Entries entries_of(Model& model) {
           "placeholders (only_b, union), clipping")
       .add("score_bits", model.score_bits,
            "under a shared top, the fractional bits of each score that B gets: of the logit, of the logarithm of a "
-           "count, or of the labels' standard deviation. More than 4 tell B of A's features, and A must accept that "
-           "(private.accept: fine_scores)",
+           "count, or of the labels' standard deviation. Scores tell B of A's features, coarse ones too; more than 4 "
+           "bits "
+           "tell more, and A must accept that (private.accept: fine_scores)",
            {.lowest = 0, .highest = 16})
       .add("classes", model.classes, "how many classes the labels have; needed for mlr, possible for mlp, wdl and dlrm",
            {.lowest = 2,
