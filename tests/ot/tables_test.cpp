@@ -62,9 +62,9 @@ void expect_right(const TablePlan& plan, const Categories& batch, TablePair& pai
   if (!scatter_first) scatter();
 }
 
-class AnyWay : public ::testing::TestWithParam<TableWay> {};
+class AnyTable : public ::testing::TestWithParam<TableWay> {};
 
-TEST_P(AnyWay, SharesAddUpWhateverTheShape) {
+TEST_P(AnyTable, SharesAddUpWhateverTheShape) {
   std::size_t turn = 0;
   for (const std::size_t categories : {1, 2, 3, 47, 48, 49, 100, 300, 337, 1000, 10000}) {
     for (const std::size_t lookups : {1, 7, 8, 12, 100, 127, 128, 130}) {
@@ -85,7 +85,7 @@ TEST_P(AnyWay, SharesAddUpWhateverTheShape) {
   }
 }
 
-TEST_P(AnyWay, SharesAddUpWhateverTheCategories) {
+TEST_P(AnyTable, SharesAddUpWhateverTheCategories) {
   for (const Batch kind : {Batch::kRandom, Batch::kEqual, Batch::kDistinct, Batch::kSkewed}) {
     for (const std::size_t cols : {1, 3, 8, 16}) {
       const TablePlan plan({100, 337, cols}, GetParam());
@@ -98,8 +98,153 @@ TEST_P(AnyWay, SharesAddUpWhateverTheCategories) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ways, AnyWay, ::testing::Values(TableWay::kChain, TableWay::kBins),
+TEST_P(AnyTable, AllKernelsMakeTheSame) {
+  const TablePlan plan({13, 60, 3}, GetParam());
+  const Categories batch = batch_of(Batch::kSkewed, plan.shape());
+  for (const Kernels* chooser : available_kernels()) {
+    for (const Kernels* keeper : available_kernels()) {
+      TablePair narrow(plan, batch, pools(), 0, *chooser, *keeper);
+      expect_right<std::uint64_t>(plan, batch, narrow, false);
+      TablePair wide(plan, batch, pools(), 1, *chooser, *keeper);
+      expect_right<UInt128>(plan, batch, wide, false);
+    }
+  }
+}
+
+TEST_P(AnyTable, KeysServeOnce) {
+  const TablePlan plan({9, 20, 2}, GetParam());
+  const Categories batch = batch_of(Batch::kRandom, plan.shape());
+  pools().extend_to(plan.ots());
+  TableChooser chooser(plan, use_of(0), batch, pools().pair.receiver, OtPair::random());
+  TableKeeper keeper(plan, use_of(0), pools().pair.sender);
+  const auto table = random_words<UInt128>(40);
+  const auto rows = random_words<UInt128>(18);
+  const std::span<const UInt128> table_span(table);
+  const std::span<const UInt128> rows_span(rows);
+  EXPECT_THROW(chooser.take_keys(Bytes(plan.answer_bytes())), InvalidArgument) << "nothing was asked";
+  EXPECT_THROW((void)keeper.gather(table_span), InvalidArgument) << "nothing was answered";
+  EXPECT_THROW((void)keeper.scatter(rows_span), InvalidArgument);
+  const Bytes ask = chooser.ask();
+  EXPECT_THROW((void)chooser.ask(), InvalidArgument);
+  EXPECT_THROW((void)chooser.gather<UInt128>(Bytes(plan.gather_bytes(16))), InvalidArgument) << "there are no keys";
+  const Bytes answer = keeper.answer(ask, OtPair::random());
+  EXPECT_THROW((void)keeper.answer(ask, OtPair::random()), InvalidArgument);
+  chooser.take_keys(answer);
+  EXPECT_THROW(chooser.take_keys(answer), InvalidArgument);
+  EXPECT_THROW((void)keeper.gather(rows_span), InvalidArgument) << "as many rows as look-ups";
+  EXPECT_THROW((void)keeper.scatter(table_span), InvalidArgument);
+  const auto gathered = keeper.gather(table_span);
+  const auto scattered = keeper.scatter(rows_span);
+  EXPECT_THROW((void)keeper.gather(table_span), InvalidArgument);
+  EXPECT_THROW((void)keeper.gather(std::span<const std::uint64_t>()), InvalidArgument) << "not for other words, either";
+  EXPECT_THROW((void)keeper.scatter(rows_span), InvalidArgument);
+  TableChooser moved = std::move(chooser);
+  EXPECT_EQ(moved.gather<UInt128>(gathered.message).size(), 18U);
+  EXPECT_THROW((void)moved.gather<UInt128>(gathered.message), InvalidArgument);
+  EXPECT_EQ(moved.scatter<UInt128>(scattered.message).size(), 40U);
+  EXPECT_THROW((void)moved.scatter<UInt128>(scattered.message), InvalidArgument);
+}
+
+TEST_P(AnyTable, OneDirectionDoesWithoutTheOther) {
+  const TablePlan plan({10, 50, 8}, GetParam());
+  const Categories batch = batch_of(Batch::kRandom, plan.shape());
+  TablePair pair(plan, batch, pools());
+  const auto rows = random_words<UInt128>(80);
+  const auto sent = pair.keeper.scatter(std::span<const UInt128>(rows));
+  EXPECT_EQ(added<UInt128>(pair.chooser.scatter<UInt128>(sent.message), sent.share),
+            summed_up(rows, batch, plan.shape()));
+}
+
+TEST_P(AnyTable, RefusesCategoriesThatAreNone) {
+  const TablePlan plan({2, 5, 1}, GetParam());
+  pools().extend_to(plan.ots());
+  RandomOtReceiver& pool = pools().pair.receiver;
+  const std::uint64_t before = pool.position();
+  EXPECT_THROW(TableChooser(plan, use_of(0), Categories{1, 5}, pool, OtPair::random()), InvalidArgument);
+  EXPECT_THROW(TableChooser(plan, use_of(0), Categories{1}, pool, OtPair::random()), InvalidArgument);
+  EXPECT_EQ(pool.position(), before) << "nothing is taken";
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, AnyTable, ::testing::Values(TableWay::kChain, TableWay::kBins),
                          [](const auto& info) { return info.param == TableWay::kChain ? "chain" : "bins"; });
+
+TEST(TablePlanTest, TakesTheCheaperWay) {
+  EXPECT_EQ(TablePlan({128, 100, 8}).way(), TableWay::kChain);
+  EXPECT_EQ(TablePlan({128, 1000, 8}).way(), TableWay::kBins);
+  EXPECT_EQ(TablePlan({8, 1000, 8}).way(), TableWay::kChain) << "few look-ups";
+  EXPECT_EQ(TablePlan({128, 1000, 8}).bins(), 192U);
+  EXPECT_EQ(TablePlan({130, 1000, 8}, TableWay::kBins).bins(), 224U) << "more look-ups have more bins";
+  EXPECT_EQ(TablePlan({1, 1000, 8}, TableWay::kBins).bins(), 192U);
+  for (const TableShape shape : {TableShape{0, 1, 1}, {1, 0, 1}, {1, 1, 0}, {std::size_t{1} << 40, 1, 1}}) {
+    EXPECT_THROW((void)TablePlan(shape), InvalidArgument);
+  }
+}
+
+TEST(TableSeedsTest, OneLayoutServesManySteps) {
+  TableSeeds mine;
+  TableSeeds theirs;
+  const TablePlan plan({20, 500, 2}, TableWay::kBins);
+  std::set<Bytes> seeds;
+  std::set<const BinLayout*> layouts;
+  for (std::uint64_t step = 0; step < 3; ++step) {
+    const Categories batch = batch_of(Batch::kRandom, plan.shape());
+    TablePair pair(plan, batch, pools(), step, fastest_kernels(), fastest_kernels(), &mine, &theirs);
+    expect_right<std::uint64_t>(plan, batch, pair, false);
+    const auto seed = ByteView(pair.ask).subspan(TableBinding::kTagBytes, sizeof(BinSeed));
+    seeds.insert(Bytes(seed.begin(), seed.end()));
+    layouts.insert(mine.current(500, plan.bins_each(), OtPair::random()).get());
+  }
+  EXPECT_EQ(seeds.size(), 1U);
+  EXPECT_EQ(layouts.size(), 1U);
+  const auto renewed = mine.renewed(500, plan.bins_each(), OtPair::random());
+  EXPECT_FALSE(layouts.contains(renewed.get()));
+  EXPECT_NE(mine.current(501, plan.bins_each(), OtPair::random())->categories(), 500U);
+}
+
+TEST(BinLayoutTest, EveryCategoryIsInOneBinOfEachPermutation) {
+  for (const std::size_t categories : {1, 7, 8, 9, 100}) {
+    BinSeed seed;
+    OtPair::random().fill(seed);
+    const BinLayout layout(seed, categories, 8);
+    std::vector<std::size_t> seen(categories + 1);
+    for (std::size_t i = 0; i < layout.bins() * layout.leaves(); ++i) ++seen[layout.members(0)[i]];
+    for (std::size_t c = 0; c < categories; ++c) {
+      EXPECT_EQ(seen[c], BinLayout::kPermutations);
+      for (std::size_t p = 0; p < BinLayout::kPermutations; ++p) {
+        const auto [bin, leaf] = layout.spot(p, static_cast<std::uint32_t>(c));
+        EXPECT_EQ(bin / 8, p);
+        EXPECT_EQ(layout.members(bin / 8)[8 * leaf + bin % 8], c);
+        EXPECT_LT(leaf + 1, layout.leaves()) << "the last leaf is for none";
+      }
+    }
+  }
+}
+
+TEST(BinLayoutTest, PlacesABatchWheneverItCanBe) {
+  std::size_t placed = 0;
+  for (int trial = 0; trial < 100; ++trial) {
+    BinSeed seed;
+    OtPair::random().fill(seed);
+    const BinLayout layout(seed, 300, 8);
+    Categories batch = batch_of(Batch::kDistinct, {30, 300, 1});
+    batch.push_back(batch[3]);
+    const auto placement = place_in_bins(layout, batch);
+    if (!placement) continue;
+    ++placed;
+    std::set<std::uint32_t> bins;
+    for (std::size_t j = 0; j < batch.size(); ++j) {
+      const std::uint32_t bin = placement->bin_of[j];
+      bins.insert(bin);
+      EXPECT_EQ(placement->category[bin], batch[j]);
+      EXPECT_EQ(layout.members(bin / 8)[8 * placement->leaf[bin] + bin % 8], batch[j]);
+    }
+    EXPECT_EQ(bins.size(), 30U) << "a category has one bin, however often it comes";
+    EXPECT_EQ(std::ranges::count(placement->category, 300U), 2);
+  }
+  EXPECT_GT(placed, 50U) << "30 of 32 bins can be filled more often than not";
+  const BinLayout layout(BinSeed{}, 300, 8);
+  EXPECT_FALSE(place_in_bins(layout, batch_of(Batch::kDistinct, {33, 300, 1}))) << "33 do not fit into 32";
+}
 
 }  // namespace
 }  // namespace blindfl::ot::tables_test
