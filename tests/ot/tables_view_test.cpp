@@ -340,10 +340,10 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
   const TablePlan plan({10, 5, 1}, TableWay::kChain);
   const TableBinding binding(plan, use_of(0), {});
   const ForestShape shape = plan.chain_forest();
-  const Trees trees(shape, chain_points(categories, 5).holes, binding);
+  Trees trees(shape, chain_points(categories, 5).holes, binding);
   SecretBlocks flag_keys(15);
   OtPair::random().fill(std::as_writable_bytes(std::span(flag_keys)));
-  const Chain chain{.rows = 5, .forest = trees.keeper, .flags = FlagPads(flag_keys.data(), 15)};
+  const Chain chain{.rows = 5, .forest = std::move(trees.keeper), .flags = FlagPads(flag_keys.data(), 15)};
   for (const bool gather : {true, false}) {
     const auto domain = gather ? TableDomain::kChainGather : TableDomain::kChainScatter;
     const CipherKeys keys = binding.keys(domain, shape.groups(), portable_kernels());
@@ -352,7 +352,7 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
     std::vector<UInt128> sums(10);
     for (std::size_t j = 0; j < 10; ++j) {
       for (std::size_t u = 0; u < shape.leaves_of(j / 8); ++u) {
-        const UInt128 e = row_of(trees.keeper.leaf(j, u), j, keys.at(j / 8));
+        const UInt128 e = row_of(chain.forest.leaf(j, u), j, keys.at(j / 8));
         columns[u] += e;
         sums[j] += e;
       }
