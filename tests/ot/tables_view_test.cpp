@@ -5,8 +5,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "blindfl/ot/tables/chain.h"
@@ -61,11 +64,11 @@ struct Trees {
     Bytes answer;
   };
   Trees(const ForestShape& shape, std::span<const std::uint32_t> holes, const TableBinding& binding, Dealt dealt)
-      : keys(binding.keys(TableDomain::kChainTrees, shape.groups(), fastest_kernels())),
-        keeper(shape, keys, {dealt.zero.data(), dealt.one.data()}, OtPair::random(), dealt.answer),
-        chooser(shape, keys, holes, dealt.pads.data(), dealt.answer) {}
+      : keys_(binding.keys(TableDomain::kChainTrees, shape.groups(), fastest_kernels())),
+        keeper(shape, keys_, {dealt.zero.data(), dealt.one.data()}, OtPair::random(), dealt.answer),
+        chooser(shape, keys_, holes, dealt.pads.data(), dealt.answer) {}
 
-  CipherKeys keys;
+  CipherKeys keys_;
 
  public:
   Forest keeper;
