@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -375,6 +376,52 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
       for (std::size_t j = 0; j < 10; ++j) EXPECT_TRUE(sent[j][0] == 1000 + j - columns[5 + j] + sums[j]) << j;
     }
   }
+}
+
+TEST(ChooserView, TreesGrowFromFreshRoots) {
+  const ForestShape shape{.trees = 11, .leaves = 20};
+  const std::vector<std::uint32_t> holes(11);
+  const TableBinding binding(TablePlan({1, 1, 1}), use_of(0), {});
+  std::set<std::pair<std::uint64_t, std::uint64_t>> leaves;
+  for (int i = 0; i < 2; ++i) {
+    const Trees trees(shape, holes, binding);
+    for (std::size_t t = 0; t < 11; ++t) {
+      for (std::size_t u = 0; u < 20; ++u) leaves.emplace(trees.keeper.leaf(t, u).low, trees.keeper.leaf(t, u).high);
+    }
+  }
+  EXPECT_EQ(leaves.size(), 2U * 11 * 20) << "the same keys of AES, and no leaf in common";
+}
+
+TEST(TableBindingTest, NoTwoUsesShareAKey) {
+  const TablePlan plan({3, 5, 2}, TableWay::kChain);
+  OtSession::Digest place{};
+  std::vector<TableBinding> bindings = {
+      {plan, use_of(0), place}, {plan, use_of(1), place}, {plan, use_of(0, 2), place}};
+  TableUse use = use_of(0);
+  use.layer = 4;
+  bindings.emplace_back(plan, use, place);
+  use = use_of(0);
+  use.chooser = Party::kA;
+  bindings.emplace_back(plan, use, place);
+  bindings.emplace_back(TablePlan({3, 5, 2}, TableWay::kBins), use_of(0), place);
+  bindings.emplace_back(TablePlan({4, 5, 2}, TableWay::kChain), use_of(0), place);
+  place.fill(std::byte{1});
+  bindings.emplace_back(plan, use_of(0), place);
+  constexpr std::size_t kNumbers = 3;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  for (const TableBinding& binding : bindings) {
+    for (const auto domain :
+         {TableDomain::kChainTrees, TableDomain::kChainFlags, TableDomain::kChainGather, TableDomain::kChainScatter,
+          TableDomain::kBinTrees, TableDomain::kBinFlags, TableDomain::kBinGather, TableDomain::kBinScatter}) {
+      const CipherKeys keys = binding.keys(domain, kNumbers, fastest_kernels());
+      for (std::size_t i = 0; i < kNumbers; ++i) {
+        Block block{};
+        fastest_kernels().encrypt(keys.at(i), &block, &block, 1);
+        seen.emplace(block.low, block.high);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), bindings.size() * 8 * kNumbers);
 }
 
 TEST(ChooserView, EachTreeHasOneUnknownLeafOfAnyNumber) {
