@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "blindfl/he/plan.h"
@@ -15,12 +16,20 @@
 
 namespace blindfl::protocol {
 
+/// Where a scheme is named: none, but oblivious transfer. For tables that learn from exchanged gradients.
+inline constexpr std::string_view kByOt = "ot";
+
 /// A categorical field, and how its table is looked up in and learns.
 struct EmbedField {
   CategoryField field;
   Update update = Update::kExchanged;
-  std::string scheme{};  ///< of the session's schemes; empty: the default
+  std::string scheme{};  ///< of the session's schemes, or `kByOt`; empty: the default
+
+  [[nodiscard]] bool by_ot() const { return scheme == kByOt; }
 };
+
+/// Why a field's table cannot be looked up in by oblivious transfer; empty if it can.
+[[nodiscard]] std::string ot_refusal(const EmbedField& field);
 
 /// What a user asks of an Embed-MatMul layer. All of it but the fields' names is public: both parties must say the
 /// same.
@@ -116,6 +125,9 @@ class EmbedMatMulParams {
   /// lifted, times `R^T` of the other's piece R of W. What is on the left is cut into limbs.
   [[nodiscard]] he::ProductSpec shared_weight_gradient(const Limbs& limbs, std::size_t rows) const;
   [[nodiscard]] he::ProductSpec shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const;
+  /// For a field's table by oblivious transfer: the chance that one value of its gradient fails to be lifted. The only
+  /// thing about it that can fail, and not by noise: there is none.
+  [[nodiscard]] double failure_of_table_lift(const EmbedField& field) const;
   /// `X^T dE` for a field's categories and one share of its embeddings' derivative.
   [[nodiscard]] he::ProductSpec table_gradient(const EmbedField& field, std::size_t rows) const;
 
