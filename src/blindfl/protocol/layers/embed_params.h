@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <functional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "blindfl/he/plan.h"
@@ -11,13 +10,11 @@
 #include "blindfl/protocol/layers/layer_options.h"
 #include "blindfl/protocol/layers/lifted_gradient.h"
 #include "blindfl/protocol/layers/matmul_params.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/share/limbs.h"
 #include "blindfl/tensor/category_field.h"
 
 namespace blindfl::protocol {
-
-/// Where a scheme is named: none, but oblivious transfer. For tables that learn from exchanged gradients.
-inline constexpr std::string_view kByOt = "ot";
 
 /// A categorical field, and how its table is looked up in and learns.
 struct EmbedField {

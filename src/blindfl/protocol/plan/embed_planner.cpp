@@ -22,10 +22,10 @@ TableChoices choices_for(const EmbedChoices& choices, Party party) {
 
 /// Fills in what an option costs, or why it is not possible.
 template <class Cost>
-EmbedOption evaluate(const EmbedMatMulParams& params, const EmbedChoices& choices, const he::Scheme& scheme,
+EmbedOption evaluate(const EmbedMatMulParams& params, const EmbedChoices& choices, std::string_view scheme,
                      Update update, const Cost& cost) {
   EmbedOption option;
-  option.scheme = scheme.name();
+  option.scheme = scheme;
   option.update = update;
   const std::string& layer = params.spec().name;
   try {
@@ -43,8 +43,8 @@ EmbedPart evaluate_weights(const EmbedMatMulParams& params, const EmbedChoices& 
   EmbedPart part;
   part.asked = choices.scheme.has_value();
   for (const he::Scheme* scheme : open_schemes(params.spec().name, choices.scheme, schemes)) {
-    part.options.push_back(
-        evaluate(params, choices, *scheme, Update::kExchanged, [&] { return cost_of_weights(params, *scheme); }));
+    part.options.push_back(evaluate(params, choices, scheme->name(), Update::kExchanged,
+                                    [&] { return cost_of_weights(params, *scheme); }));
   }
   return part;
 }
@@ -56,14 +56,34 @@ EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size
   part.field = {party, index};
   part.asked = own.scheme || own.update;
   EmbedField field = params.fields(party)[index];
+  const bool ot_asked = own.scheme == kByOt;
+  // It updates in one way only; where another is asked for with it, the reason is found.
+  if (ot_asked || (!own.scheme && own.update.value_or(Update::kExchanged) == Update::kExchanged)) {
+    field.update = own.update.value_or(Update::kExchanged);
+    part.options.push_back(
+        evaluate(params, choices, kByOt, field.update, [&] { return cost_of_ot_field(params, party, field); }));
+  }
+  if (ot_asked) return part;
   for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
+    field.scheme = scheme->name();
     for (const Update update : open_updates(own.update, *scheme)) {
       field.update = update;
-      part.options.push_back(
-          evaluate(params, choices, *scheme, update, [&] { return cost_of_field(params, party, field, *scheme); }));
+      part.options.push_back(evaluate(params, choices, scheme->name(), update,
+                                      [&] { return cost_of_field(params, party, field, *scheme); }));
     }
   }
   return part;
+}
+
+/// Without what it says of tables, which is not looked at and need not be possible.
+EmbedMatMulSpec left_open(EmbedMatMulSpec spec) {
+  for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
+    for (EmbedField& field : *fields) {
+      field.update = Update::kExchanged;
+      field.scheme.clear();
+    }
+  }
+  return spec;
 }
 
 /// The weights, A's fields, B's fields.
@@ -231,7 +251,7 @@ std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<
 EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices, const Schemes& schemes,
                      const Link& link) {
   check_plan_facts(schemes, link);
-  const EmbedMatMulParams params(wanted);
+  const EmbedMatMulParams params(left_open(wanted));
   std::vector<EmbedPart> parts = evaluate_all(params, choices, schemes);
   Chooser(wanted, link, choices.most_memory).choose(parts);
 
