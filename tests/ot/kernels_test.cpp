@@ -122,6 +122,82 @@ TEST_P(KernelSet, HashesAnyRangeWithItsTweak) {
   }
 }
 
+TEST_P(KernelSet, GrowsEightTreesSideBySide) {
+  const SecretBlocks key = random_blocks(1);
+  const CipherKeys expanded(kernels_, key.data(), 1);
+  for (const std::size_t count : {1, 2, 3, 8, 13}) {
+    const SecretBlocks parents = random_blocks(8 * count);
+    SecretBlocks children = random_blocks(16 * count + 1);
+    const Block behind = children[16 * count];
+    std::array<Block, 16> sums;
+    kernels_.grow(expanded.at(0), parents.data(), count, 40, children.data(), sums.data());
+    std::array<Block, 16> expected{};
+    for (std::size_t i = 0; i < 16 * count; ++i) {
+      const Block parent = parents[i / 16 * 8 + i % 8];
+      ASSERT_EQ(children[i], aes(key[0], parent ^ Block{i / 8 % 2, 40 + i % 8}) ^ parent) << i << " of " << count;
+      expected[i % 16] ^= children[i];
+    }
+    EXPECT_EQ(sums, expected);
+    EXPECT_EQ(children[16 * count], behind);
+  }
+}
+
+template <class Word>
+void expect_rows_are_added(const Kernels& kernels, Random& random, std::size_t blocks, std::size_t trees, bool spread) {
+  constexpr std::size_t kLeaves = 5;
+  constexpr std::size_t kColumns = 7;
+  constexpr std::size_t kWords = sizeof(Block) / sizeof(Word);
+  SecretBlocks drawn(8 * kLeaves + 1);
+  random.fill(std::as_writable_bytes(std::span(drawn)));
+  const CipherKeys key(kernels, &drawn.back(), 1);
+  std::vector<std::uint32_t> to(8 * kLeaves);
+  for (auto& column : to) column = static_cast<std::uint32_t>(random.below(kColumns));
+  AlignedVector<Word> columns((kColumns + 1) * blocks * kWords);
+  AlignedVector<Word> sums(9 * blocks * kWords);
+  random.fill_integers(std::span(columns));
+  random.fill_integers(std::span(sums));
+  // Carries run through all bits where sums are just below 2^64 and 2^128.
+  columns[0] = ~Word{0};
+  sums[0] = ~std::uint64_t{0};
+  AlignedVector<Word> expected_columns = columns;
+  AlignedVector<Word> expected_sums = sums;
+  for (std::size_t i = 0; i < kLeaves * trees * blocks; ++i) {
+    const std::size_t block = i % blocks;
+    const std::size_t q = i / blocks % trees;
+    const std::size_t v = i / blocks / trees;
+    const Block leaf = drawn[8 * v + q];
+    const Block made = aes(drawn.back(), leaf ^ Block{block, 16 + q}) ^ leaf;
+    std::array<Word, kWords> words;
+    std::memcpy(words.data(), &made, sizeof made);
+    for (std::size_t w = 0; w < kWords; ++w) {
+      expected_columns[((spread ? to[8 * v + q] : v) * blocks + block) * kWords + w] += words[w];
+      expected_sums[(q * blocks + block) * kWords + w] += words[w];
+    }
+  }
+  kernels.add_rows(key.at(0), {.leaves = drawn.data(),
+                               .count = kLeaves,
+                               .trees = trees,
+                               .first = 16,
+                               .blocks = blocks,
+                               .wide = sizeof(Word) == 16,
+                               .to = spread ? to.data() : nullptr,
+                               .columns = reinterpret_cast<std::byte*>(columns.data()),
+                               .sums = reinterpret_cast<std::byte*>(sums.data())});
+  EXPECT_TRUE(columns == expected_columns) << blocks << ' ' << trees << ' ' << spread;
+  EXPECT_TRUE(sums == expected_sums) << blocks << ' ' << trees << ' ' << spread;
+}
+
+TEST_P(KernelSet, AddsTheRowsOfLeavesAsNumbers) {
+  for (const std::size_t blocks : {1, 2, 3, 4, 5, 8, 11, 16}) {
+    for (const std::size_t trees : {1, 5, 8}) {
+      for (const bool spread : {false, true}) {
+        expect_rows_are_added<std::uint64_t>(kernels_, random_, blocks, trees, spread);
+        expect_rows_are_added<UInt128>(kernels_, random_, blocks, trees, spread);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Sets, KernelSet, ::testing::ValuesIn(kernel_names()),
                          [](const auto& info) { return info.param; });
 

@@ -13,6 +13,21 @@
 
 namespace blindfl::ot {
 
+/// Rows of the leaves of 8 trees, which stand side by side: leaf v of tree q is number 8 v + q. Block i of the row of a
+/// leaf s of tree t is AES(s ^ {i, t}) ^ s; rows are numbers of 64 bits, or of 128, and are added as such.
+struct LeafRows {
+  const Block* leaves;
+  std::size_t count;    ///< of a tree
+  std::size_t trees;    ///< of the 8, the first of which count
+  std::uint64_t first;  ///< number of the first tree
+  std::size_t blocks;   ///< of a row
+  bool wide;            ///< numbers of 128 bits
+  /// Where in `columns` the row of leaf 8 v + q goes; null: to row v.
+  const std::uint32_t* to;
+  std::byte* columns;
+  std::byte* sums;  ///< of each tree's rows
+};
+
 /// Keys that were expanded are `key_bytes` each, in a form that only the same kernels know.
 struct Kernels {
   std::string_view name;
@@ -39,6 +54,15 @@ struct Kernels {
   /// is {first + i, domain}. `out` may not be `in`.
   void (*hash)(const std::byte* key, const Block* in, const Block& offset, Block* out, std::uint64_t first,
                std::size_t count, std::uint64_t domain);
+
+  /// A level of 8 trees, whose `count` parents stand side by side as leaves do. The child on side b of a parent s of
+  /// tree t is AES(s ^ {b, t}) ^ s, t = first, ..., first + 7. sums[8 b + q] becomes the XOR of all children of tree q
+  /// on side b. `children` may not be `parents`.
+  void (*grow)(const std::byte* key, const Block* parents, std::size_t count, std::uint64_t first, Block* children,
+               Block* sums);
+
+  /// Adds the row of every leaf to its column, and to the sum of its tree.
+  void (*add_rows)(const std::byte* key, const LeafRows& rows);
 };
 
 /// Works everywhere: AES by OpenSSL.

@@ -6,6 +6,7 @@
 
 #include "blindfl/ot/aes_rounds.h"
 #include "blindfl/ot/fold_loop.h"
+#include "blindfl/ot/row_loop.h"
 
 namespace blindfl::ot {
 
@@ -99,6 +100,17 @@ void hash(const std::byte* key, const Block* in, const Block& offset, Block* out
   explicit_bzero(rest, sizeof rest);
 }
 
+struct AesniCipher {
+  static void encrypt(const std::byte* key, Block* blocks, std::size_t count) {
+    for (std::size_t done = 0; done < count; done += kTogether) {
+      __m128i x[kTogether];
+      for (std::size_t i = 0; i < kTogether; ++i) x[i] = AesniLanes::Rounds::load(blocks + done + i);
+      encrypt_together(key, x);
+      for (std::size_t i = 0; i < kTogether; ++i) AesniLanes::Rounds::store(blocks + done + i, x[i]);
+    }
+  }
+};
+
 constexpr std::size_t kSquare = 16;
 
 /// 16 columns of bytes of 32 rows: register c, then, has column c, with row r in byte r.
@@ -147,7 +159,9 @@ const Kernels* aesni_kernels() {
                                        .encrypt = AesniLanes::Rounds::encrypt,
                                        .fold = FoldLoop<AesniLanes>::fold,
                                        .transpose = transpose,
-                                       .hash = hash};
+                                       .hash = hash,
+                                       .grow = RowLoop<AesniCipher>::grow,
+                                       .add_rows = RowLoop<AesniCipher>::add_rows};
   static const bool supported = __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("avx2") != 0;
   return supported ? &kKernels : nullptr;
 }

@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/free_with.h"
 #include "blindfl/ot/fold_loop.h"
+#include "blindfl/ot/row_loop.h"
 
 namespace blindfl::ot {
 
@@ -94,6 +95,12 @@ void hash(const std::byte* key, const Block* in, const Block& offset, Block* out
   explicit_bzero(once.data(), sizeof once);
 }
 
+struct OpensslCipher {
+  static void encrypt(const std::byte* key, Block* blocks, std::size_t count) {
+    ot::encrypt(key, blocks, blocks, count);
+  }
+};
+
 /// 8 bytes, byte r row r of a matrix of bits, become its columns: in three steps, exchanging halves of halves.
 std::uint64_t transposed_bits(std::uint64_t x) {
   const auto exchange = [&x](int distance, std::uint64_t mask) {
@@ -133,7 +140,9 @@ const Kernels& portable_kernels() {
                                        .encrypt = encrypt,
                                        .fold = FoldLoop<OpensslLanes>::fold,
                                        .transpose = transpose,
-                                       .hash = hash};
+                                       .hash = hash,
+                                       .grow = RowLoop<OpensslCipher>::grow,
+                                       .add_rows = RowLoop<OpensslCipher>::add_rows};
   return kKernels;
 }
 

@@ -106,6 +106,116 @@ void hash(const std::byte* key, const Block* in, const Block& offset, Block* out
   }
 }
 
+/// Round keys in every lane, where each of many rounds finds them in a register or in the nearest cache.
+struct LaneKeys {
+  explicit LaneKeys(const std::byte* key) {
+    for (std::size_t round = 0; round <= VaesLanes::Rounds::kRounds; ++round)
+      x[round] = VaesLanes::round_key(key, round);
+  }
+  /// Everything behind the first key, which what is encrypted has in it already.
+  template <std::size_t N>
+  void encrypt(__m512i (&blocks)[N]) const {
+    for (std::size_t round = 1; round < VaesLanes::Rounds::kRounds; ++round) {
+      for (auto& block : blocks) block = _mm512_aesenc_epi128(block, x[round]);
+    }
+    for (auto& block : blocks) block = _mm512_aesenclast_epi128(block, x[VaesLanes::Rounds::kRounds]);
+  }
+  __m512i x[VaesLanes::Rounds::kRounds + 1];
+};
+
+/// As `Kernels::grow`: four trees in a vector, so a node of all is two.
+void grow(const std::byte* key, const Block* parents, std::size_t count, std::uint64_t first, Block* children,
+          Block* sums) {
+  const LaneKeys keys(key);
+  __m512i tweaks[4];
+  __m512i totals[4];
+  for (std::size_t c = 0; c < 4; ++c) {
+    const auto side = static_cast<long long>(c / 2);
+    const auto tree = static_cast<long long>(first + 4 * (c % 2));
+    tweaks[c] =
+        _mm512_xor_si512(_mm512_setr_epi64(side, tree, side, tree + 1, side, tree + 2, side, tree + 3), keys.x[0]);
+    totals[c] = _mm512_setzero_si512();
+  }
+  const auto nodes = [&]<std::size_t N>(std::size_t at) {
+    __m512i x[4 * N];
+    for (std::size_t i = 0; i < 4 * N; ++i) {
+      x[i] = _mm512_xor_si512(_mm512_loadu_si512(parents + 8 * (at + i / 4) + 4 * (i % 2)), tweaks[i % 4]);
+    }
+    keys.encrypt(x);
+    for (std::size_t i = 0; i < 4 * N; ++i) {
+      x[i] = _mm512_xor_si512(x[i], _mm512_loadu_si512(parents + 8 * (at + i / 4) + 4 * (i % 2)));
+      totals[i % 4] = _mm512_xor_si512(totals[i % 4], x[i]);
+      _mm512_storeu_si512(children + 16 * at + 4 * i, x[i]);
+    }
+  };
+  std::size_t at = 0;
+  for (; at + 2 <= count; at += 2) nodes.template operator()<2>(at);
+  if (at < count) nodes.template operator()<1>(at);
+  for (std::size_t c = 0; c < 4; ++c) _mm512_storeu_si512(sums + 4 * c, totals[c]);
+}
+
+/// Numbers of 64 or of 128 bits. Of a number of 128 the lower half's carry goes into the upper, the next one.
+template <bool Wide>
+__m512i sum_of(__m512i a, __m512i b) {
+  const __m512i sum = _mm512_add_epi64(a, b);
+  if constexpr (!Wide) return sum;
+  const __mmask8 carries = _kshiftli_mask8(_mm512_mask_cmplt_epu64_mask(0x55, sum, b), 1);
+  return _mm512_mask_sub_epi64(sum, carries, sum, _mm512_set1_epi64(-1));
+}
+
+/// Four blocks of rows, from block `begin` on, of all leaves. `Spread`: every leaf has a column of its own.
+template <bool Wide, bool Spread>
+void add_piece(const LaneKeys& keys, const LeafRows& rows, std::size_t begin) {
+  constexpr std::size_t kTrees = 8;
+  const __mmask8 mask = words_left(2 * begin, 2 * rows.blocks);
+  __m512i tweaks[kTrees];
+  __m512i totals[kTrees];
+  for (std::size_t q = 0; q < kTrees; ++q) {
+    tweaks[q] = _mm512_xor_si512(VaesLanes::numbered(begin, rows.first + q), keys.x[0]);
+    totals[q] = _mm512_setzero_si512();
+  }
+  std::byte* const columns = rows.columns + sizeof(Block) * begin;
+  const auto column_at = [&](std::size_t column) { return columns + sizeof(Block) * rows.blocks * column; };
+  for (std::size_t v = 0; v < rows.count; ++v) {
+    const Block* const leaves = rows.leaves + kTrees * v;
+    __m512i x[kTrees];
+    for (std::size_t q = 0; q < kTrees; ++q) {
+      x[q] = _mm512_xor_si512(_mm512_broadcast_i32x4(VaesLanes::Rounds::load(leaves + q)), tweaks[q]);
+    }
+    keys.encrypt(x);
+    for (std::size_t q = 0; q < kTrees; ++q) {
+      x[q] = _mm512_xor_si512(x[q], _mm512_broadcast_i32x4(VaesLanes::Rounds::load(leaves + q)));
+      totals[q] = sum_of<Wide>(totals[q], x[q]);
+    }
+    if constexpr (Spread) {
+      for (std::size_t q = 0; q < rows.trees; ++q) {
+        std::byte* const at = column_at(rows.to[kTrees * v + q]);
+        _mm512_mask_storeu_epi64(at, mask, sum_of<Wide>(_mm512_maskz_loadu_epi64(mask, at), x[q]));
+      }
+    } else {
+      std::byte* const at = column_at(v);
+      __m512i sum = _mm512_maskz_loadu_epi64(mask, at);
+      if (rows.trees == kTrees) {
+        for (const __m512i& row : x) sum = sum_of<Wide>(sum, row);
+      } else {
+        for (std::size_t q = 0; q < rows.trees; ++q) sum = sum_of<Wide>(sum, x[q]);
+      }
+      _mm512_mask_storeu_epi64(at, mask, sum);
+    }
+  }
+  for (std::size_t q = 0; q < rows.trees; ++q) {
+    std::byte* const at = rows.sums + sizeof(Block) * (rows.blocks * q + begin);
+    _mm512_mask_storeu_epi64(at, mask, sum_of<Wide>(_mm512_maskz_loadu_epi64(mask, at), totals[q]));
+  }
+}
+
+void add_rows(const std::byte* key, const LeafRows& rows) {
+  const LaneKeys keys(key);
+  const auto piece = rows.wide ? (rows.to == nullptr ? add_piece<true, false> : add_piece<true, true>)
+                               : (rows.to == nullptr ? add_piece<false, false> : add_piece<false, true>);
+  for (std::size_t begin = 0; begin < rows.blocks; begin += 4) piece(keys, rows, begin);
+}
+
 /// Takes the number of a byte among N registers, in each lane of 16 bytes: register, then position. Rotates the bits of
 /// that number left by one.
 template <std::size_t N>
@@ -169,7 +279,9 @@ const Kernels* vaes_kernels() {
                                        .encrypt = VaesLanes::Rounds::encrypt,
                                        .fold = FoldLoop<VaesLanes>::fold,
                                        .transpose = transpose,
-                                       .hash = hash};
+                                       .hash = hash,
+                                       .grow = grow,
+                                       .add_rows = add_rows};
   static const bool supported = __builtin_cpu_supports("aes") != 0 && __builtin_cpu_supports("avx512f") != 0 &&
                                 __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512vl") != 0 &&
                                 __builtin_cpu_supports("avx512dq") != 0 && has_vaes_and_gfni();

@@ -31,6 +31,8 @@ struct ForestShape {
   [[nodiscard]] std::size_t groups() const { return (trees + kGroup - 1) / kGroup; }
   [[nodiscard]] std::size_t trees_of(std::size_t group) const;
   [[nodiscard]] std::size_t leaves_of(std::size_t group) const;
+  /// Nodes that have children at a level, of a tree of the group; level 0 is the root.
+  [[nodiscard]] std::size_t parents_of(std::size_t group, int level) const;
   /// Random OTs: one for each level of each tree.
   [[nodiscard]] std::size_t ots() const { return trees * static_cast<std::size_t>(depth()); }
   /// AES blocks of growing all trees, and leaves of all.
@@ -71,6 +73,8 @@ class TablePlan {
   [[nodiscard]] std::size_t chain_columns() const { return chain_rows() + shape_.lookups; }
   [[nodiscard]] ForestShape chain_forest() const;
   [[nodiscard]] ForestShape bin_forest() const;
+  /// Random OTs of bins, which come before those of the chain.
+  [[nodiscard]] std::size_t bin_ots() const;
 
   bool operator==(const TablePlan&) const = default;
 

@@ -4,9 +4,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
+#include <span>
 #include <vector>
 
 #include "blindfl/base/random.h"
+#include "blindfl/base/secret.h"
 
 namespace blindfl::ot {
 
@@ -37,9 +40,7 @@ class BinLayout {
   [[nodiscard]] Spot spot(std::size_t permutation, std::uint32_t category) const;
   /// For 8 bins from 8 * group on: the category of leaf v of bin q is number 8 v + q, `categories()` where there is
   /// none.
-  [[nodiscard]] const std::uint32_t* members(std::size_t group) const {
-    return members_.data() + group * leaves() * 8;
-  }
+  [[nodiscard]] const std::uint32_t* members(std::size_t group) const { return members_.data() + group * leaves() * 8; }
 
  private:
   BinSeed seed_;
@@ -48,6 +49,17 @@ class BinLayout {
   std::vector<std::uint32_t> positions_;  // of each category, in each permutation
   std::vector<std::uint32_t> members_;
 };
+
+/// Bins for the categories of a batch: one for each, however often it comes.
+struct Placement {
+  SecretVector<std::uint32_t> bin_of;    ///< each look-up's
+  SecretVector<std::uint32_t> category;  ///< each bin's; as many as there are, if it has none
+  SecretVector<std::uint32_t> leaf;      ///< each bin's
+};
+
+/// By a largest matching: empty only if there is none that has all. Cost: for n look-ups some n steps.
+[[nodiscard]] std::optional<Placement> place_in_bins(const BinLayout& layout,
+                                                     std::span<const std::uint32_t> categories);
 
 /// The layout that steps of one table share, so that it is made once: what a party keeps from step to step. Not a
 /// secret. One thread at a time.
@@ -58,6 +70,8 @@ class TableSeeds {
                                                         std::size_t bins_each);
   /// The layout of the last call, if it is for that many, or one of a new seed.
   [[nodiscard]] std::shared_ptr<const BinLayout> current(std::size_t categories, std::size_t bins_each, Random& random);
+  /// One of a new seed.
+  [[nodiscard]] std::shared_ptr<const BinLayout> renewed(std::size_t categories, std::size_t bins_each, Random& random);
 
  private:
   std::shared_ptr<const BinLayout> last_;

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
 #include "blindfl/base/bytes.h"
@@ -47,7 +48,7 @@ class TableBinding {
   TableBinding(const TablePlan& plan, const TableUse& use, const OtSession::Digest& place);
 
   /// The first bytes of a message.
-  void write_tag(ByteSink& out, std::string_view message, std::size_t word_bytes = 0) const;
+  void write_tag(std::span<std::byte> out, std::string_view message, std::size_t word_bytes = 0) const;
   /// What follows the tag. Throws ProtocolError unless `message` has `bytes` bytes and begins with the tag.
   [[nodiscard]] ByteView checked_body(ByteView message, std::string_view name, std::uint64_t bytes,
                                       std::size_t word_bytes = 0) const;

@@ -1,0 +1,181 @@
+// What travels for a table: nothing repeats, nothing but public numbers gives sizes, and choices look random; and what
+// a peer may get wrong.
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "blindfl/base/error.h"
+#include "ot/table_pair.h"
+#include "testing/uniformity.h"
+
+namespace blindfl::ot::tables_hiding_test {
+namespace {
+
+TablePools& pools() {
+  static TablePools pools;
+  return pools;
+}
+
+class HiddenTable : public ::testing::TestWithParam<TableWay> {};
+
+void append_words(std::vector<std::uint64_t>& to, ByteView bytes) {
+  const std::size_t count = bytes.size() / sizeof(std::uint64_t);
+  to.resize(to.size() + count);
+  std::memcpy(to.data() + to.size() - count, bytes.data(), count * sizeof(std::uint64_t));
+}
+
+/// Every word that a party sends or keeps in one step.
+template <class Word>
+void append_step(std::vector<std::uint64_t>& words, const TablePlan& plan, const Categories& batch,
+                 const std::vector<Word>& table, const std::vector<Word>& rows) {
+  TablePair pair(plan, batch, pools(), 5);
+  const auto gathered = pair.keeper.gather(std::span<const Word>(table));
+  const auto scattered = pair.keeper.scatter(std::span<const Word>(rows));
+  const auto looked_up = pair.chooser.gather<Word>(gathered.message);
+  const auto summed_up = pair.chooser.scatter<Word>(scattered.message);
+  for (const ByteView message :
+       {ByteView(pair.ask), ByteView(pair.answer), ByteView(gathered.message), ByteView(scattered.message)}) {
+    append_words(words, message);
+  }
+  for (const auto& share : {gathered.share, scattered.share, looked_up, summed_up}) {
+    append_words(words, std::as_bytes(std::span(share)));
+  }
+}
+
+TEST_P(HiddenTable, NoWordComesTwiceHoweverManyLookUps) {
+  for (std::size_t lookups = 1; lookups <= 130; ++lookups) {
+    const TablePlan plan({lookups, 20, 2}, GetParam());
+    Categories batch(lookups);
+    for (std::size_t j = 0; j < lookups; ++j) batch[j] = static_cast<std::uint32_t>(j * j % 20);
+    std::vector<std::uint64_t> words;
+    const std::vector<UInt128> table(40, 1);
+    const std::vector<UInt128> rows(lookups * 2, 0);
+    append_step(words, plan, batch, table, rows);
+    append_step(words, plan, batch, table, rows);
+    const std::vector<std::uint64_t> narrow_table(40, 1);
+    const std::vector<std::uint64_t> narrow_rows(lookups * 2, 0);
+    append_step(words, plan, batch, narrow_table, narrow_rows);
+    append_step(words, plan, batch, narrow_table, narrow_rows);
+    std::ranges::sort(words);
+    ASSERT_EQ(std::ranges::adjacent_find(words), words.end()) << lookups << " look-ups";
+  }
+}
+
+TEST_P(HiddenTable, SizesAndChoicesTellNothingOfTheCategories) {
+  const TablePlan plan({128, 300, 1}, GetParam());
+  for (const bool distinct : {false, true}) {
+    std::vector<std::uint8_t> bytes;
+    for (int trial = 0; trial < 30; ++trial) {
+      Categories batch(128, 7);
+      for (std::uint32_t j = 0; distinct && j < 128; ++j) batch[j] = 2 * j;
+      const TablePair pair(plan, batch, pools());
+      ASSERT_EQ(pair.ask.size(), plan.ask_bytes());
+      ASSERT_EQ(pair.answer.size(), plan.answer_bytes());
+      // Without the tag, and without the last byte, which may have fewer bits.
+      for (std::size_t i = TableBinding::kTagBytes; i + 1 < pair.ask.size(); ++i) {
+        bytes.push_back(std::to_integer<std::uint8_t>(pair.ask[i]));
+      }
+    }
+    EXPECT_TRUE(testing::looks_uniform(std::span<const std::uint8_t>(bytes)));
+  }
+}
+
+/// `step` refuses every truncation, one byte more, and a flipped bit anywhere in the tag; then it takes the right one.
+template <class Step>
+void expect_strict(const Bytes& right, const Step& step) {
+  for (std::size_t size = 0; size < right.size(); ++size) {
+    ASSERT_THROW(step(ByteView(right).first(size)), ProtocolError) << size;
+  }
+  Bytes wrong = right;
+  wrong.push_back(std::byte{0});
+  ASSERT_THROW(step(wrong), ProtocolError);
+  for (std::size_t bit = 0; bit < 8 * TableBinding::kTagBytes; ++bit) {
+    wrong = right;
+    wrong[bit / 8] ^= static_cast<std::byte>(1U << (bit % 8));
+    ASSERT_THROW(step(wrong), ProtocolError) << bit;
+  }
+  ASSERT_NO_THROW(step(right));
+}
+
+TEST_P(HiddenTable, RefusesWhatIsCutOrNotItsOwn) {
+  const TablePlan plan({3, 5, 1}, GetParam());
+  const Categories batch = {4, 0, 4};
+  pools().extend_to(plan.ots());
+  TableChooser chooser(plan, use_of(0), batch, pools().pair.receiver, OtPair::random());
+  TableKeeper keeper(plan, use_of(0), pools().pair.sender);
+  const std::vector<std::uint64_t> table = {1, 2, 3, 4, 5};
+  const std::vector<std::uint64_t> rows = {10, 20, 30};
+  Bytes answer;
+  expect_strict(chooser.ask(), [&](ByteView m) { answer = keeper.answer(m, OtPair::random()); });
+  expect_strict(answer, [&](ByteView m) { chooser.take_keys(m); });
+  const auto gathered = keeper.gather(std::span<const std::uint64_t>(table));
+  const auto scattered = keeper.scatter(std::span<const std::uint64_t>(rows));
+  EXPECT_THROW((void)chooser.gather<UInt128>(gathered.message), ProtocolError) << "other words";
+  SecretVector<std::uint64_t> looked_up;
+  SecretVector<std::uint64_t> sums;
+  expect_strict(gathered.message, [&](ByteView m) { looked_up = chooser.gather<std::uint64_t>(m); });
+  expect_strict(scattered.message, [&](ByteView m) { sums = chooser.scatter<std::uint64_t>(m); });
+  EXPECT_EQ(added<std::uint64_t>(looked_up, gathered.share), (std::vector<std::uint64_t>{5, 1, 5}));
+  EXPECT_EQ(added<std::uint64_t>(sums, scattered.share), (std::vector<std::uint64_t>{20, 0, 0, 0, 40}));
+}
+
+TEST_P(HiddenTable, RefusesBitsBehindTheLast) {
+  std::size_t lookups = 1;
+  while (TablePlan({lookups, 5, 1}, GetParam()).ots() % 8 == 0) ++lookups;
+  const TablePlan plan({lookups, 5, 1}, GetParam());
+  pools().extend_to(plan.ots());
+  TableChooser chooser(plan, use_of(0), Categories(lookups), pools().pair.receiver, OtPair::random());
+  TableKeeper keeper(plan, use_of(0), pools().pair.sender);
+  Bytes ask = chooser.ask();
+  ask.back() ^= std::byte{0x80};
+  EXPECT_THROW((void)keeper.answer(ask, OtPair::random()), ProtocolError);
+}
+
+TEST_P(HiddenTable, RefusesKeysThatDoNotBelongTogether) {
+  const TablePlan plan({3, 5, 2}, GetParam());
+  const TablePlan other_shape({3, 6, 2}, GetParam());
+  const TablePlan other_cols({3, 5, 3}, GetParam());
+  const auto refuses = [&](const TablePlan& keeper_plan, const TableUse& keeper_use, std::size_t skipped) {
+    TablePools fresh;  // what is taken differs, and nothing may use these pools afterwards
+    fresh.extend_to(plan.ots() + other_shape.ots() + skipped);
+    TableChooser chooser(plan, use_of(4), Categories{1, 2, 3}, fresh.pair.receiver, OtPair::random());
+    (void)fresh.pair.sender.take(skipped);
+    TableKeeper keeper(keeper_plan, keeper_use, fresh.pair.sender);
+    try {
+      (void)keeper.answer(chooser.ask(), OtPair::random());
+    } catch (const ProtocolError&) {
+      return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(refuses(plan, use_of(4), 0));
+  EXPECT_TRUE(refuses(plan, use_of(5), 0)) << "another step";
+  EXPECT_TRUE(refuses(plan, use_of(4, 2), 0)) << "another session";
+  EXPECT_TRUE(refuses(plan, use_of(4), 1)) << "another place in the pool";
+  TableUse use = use_of(4);
+  use.layer = 9;
+  EXPECT_TRUE(refuses(plan, use, 0)) << "another layer";
+  use = use_of(4);
+  use.chooser = Party::kA;
+  EXPECT_TRUE(refuses(plan, use, 0)) << "the other party's categories";
+  EXPECT_TRUE(refuses(other_cols, use_of(4), 0)) << "another number of columns";
+  EXPECT_TRUE(refuses(other_shape, use_of(4), 0)) << "another number of categories";
+}
+
+TEST_P(HiddenTable, ASwappedMessageIsRefused) {
+  const TablePlan plan({3, 5, 1}, GetParam());
+  TablePair first(plan, {1, 2, 3}, pools(), 0);
+  TablePair second(plan, {1, 2, 3}, pools(), 1);
+  const std::vector<UInt128> table(5, 1);
+  const auto sent = first.keeper.gather(std::span<const UInt128>(table));
+  EXPECT_THROW((void)second.chooser.gather<UInt128>(sent.message), ProtocolError);
+  EXPECT_NO_THROW((void)first.chooser.gather<UInt128>(sent.message));
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, HiddenTable, ::testing::Values(TableWay::kChain, TableWay::kBins),
+                         [](const auto& info) { return info.param == TableWay::kChain ? "chain" : "bins"; });
+
+}  // namespace
+}  // namespace blindfl::ot::tables_hiding_test
