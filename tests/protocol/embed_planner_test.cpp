@@ -359,7 +359,8 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
     const std::set<net::Step> counted{steps::kPieceCorrection, steps::kTableOperand,     steps::kLookupProduct,
                                       steps::kWeightOperand,   steps::kEmbeddingProduct, steps::kEmbeddingOperand,
                                       steps::kWeightGradient,  steps::kBackwardOperand,  steps::kEmbeddingDerivative,
-                                      steps::kDerivativeShare, steps::kTableGradient};
+                                      steps::kDerivativeShare, steps::kTableGradient,    steps::kLookupAsk,
+                                      steps::kLookupKeys,      steps::kMaskedTable,      steps::kMaskedDerivative};
     std::map<std::size_t, std::uint64_t> bytes;
     for (const auto& m : pair.parties.recording(from).messages()) {
       if (m.direction != net::Direction::kSent || !counted.contains(m.message.step)) continue;
@@ -382,6 +383,14 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
       auto to_a = sent(pair, Party::kB);
       for (std::size_t i = 0; i < p.considered.size(); ++i) {
         const EmbedOption& option = p.considered[i].taken();
+        // Tiles of random OTs are of all tables and of several steps: see below.
+        if (option.scheme == kByOt) {
+          const FieldIndex& field = *p.considered[i].field;
+          const EmbedMatMulParams params(p.spec);
+          const auto plan =
+              lookup_plan(wanted.batch, params.fields(field.party)[field.index].field.categories, wanted.dimension);
+          (field.party == Party::kA ? to_b : to_a)[i] += done * tile_bytes_of(plan.ots());
+        }
         EXPECT_EQ(to_b[i], option.setup.bytes_to_b + done * option.step.bytes_to_b) << "part " << i;
         EXPECT_EQ(to_a[i], option.setup.bytes_to_a + done * option.step.bytes_to_a) << "part " << i;
       }
@@ -394,15 +403,19 @@ INSTANTIATE_TEST_SUITE_P(
     Options, PlannedEmbedBytes,
     ::testing::Values(Case{"lattice_lattice", "lattice", {"lattice", Update::kExchanged}, 0},
                       Case{"lattice_paillier", "lattice", {"paillier", Update::kExchanged}, 0},
+                      Case{"lattice_ot", "lattice", {"ot", Update::kExchanged}, 0},
                       Case{"paillier_paillier", "paillier", {"paillier", Update::kExchanged}, 0},
                       Case{"lattice_encrypted", "lattice", {"paillier", Update::kEncrypted}, 0},
                       Case{"paillier_encrypted_momentum", "paillier", {"paillier", Update::kEncrypted}, 0.5}),
     [](const auto& c) { return c.param.name; });
 
 TEST_P(PlannedEmbedBytes, AreThoseThatCrossPartByPart) {
-  EmbedMatMulSpec spec = layer_of({5, 40}, {2, 9, 13});
-  spec.fields_a[1].field.most = 3;
-  spec.fields_b[1].field = {.categories = 9, .most = 4, .pooling = Pooling::kMean};
+  EmbedMatMulSpec spec = layer_of({5, 40}, {2, 9, 1300});
+  if (GetParam().tables.scheme != "ot") {
+    spec.fields_a[1].field.most = 3;
+    spec.fields_b[1].field = {.categories = 9, .most = 4, .pooling = Pooling::kMean};
+    spec.fields_b[2].field.categories = 13;
+  }
   spec.dimension = 4;
   spec.out = 3;
   spec.batch = 12;
