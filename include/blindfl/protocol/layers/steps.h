@@ -4,7 +4,8 @@
 
 #include "blindfl/net/step.h"
 
-// What source layers send: 10 to 18 for features, 19 to 29 for embeddings; under a shared top 16 and 17 for both.
+// What source layers send: 10 to 18 for features, 19 to 29 for embeddings; under a shared top 16 and 17 for both. 70 to
+// 73 are for embedding tables by oblivious transfer.
 
 namespace blindfl::protocol::steps {
 
@@ -78,9 +79,29 @@ inline constexpr net::StepInfo kTableGradient{
     "encrypted under the receiver's key",
     "a uniformly random share of the whole table's gradient"};
 
-inline constexpr std::array<net::Step, 18> kOfLayers = {
+inline constexpr net::StepInfo kLookupAsk{
+    70, net::Protection::kMasked, "lookup ask",
+    "for each look-up of the sender's in a table by oblivious transfer, its choices, each under a random bit",
+    "nothing: uniformly random bits, as many whatever the categories"};
+inline constexpr net::StepInfo kLookupKeys{
+    71, net::Protection::kMasked, "lookup keys",
+    "sums of the levels of random trees, under pads of which the receiver has one of each two",
+    "random keys of the receiver's look-ups, but for the one place of each tree that it looks up"};
+inline constexpr net::StepInfo kMaskedTable{
+    72, net::Protection::kMasked, "masked table",
+    "the sender's share of the receiver's embedding table, rounded, each row under a mask of these keys; where masks "
+    "repeat, a keyed digest of it, too",
+    "a uniformly random share of the embeddings that the receiver looks up; where masks repeat, whether the share is "
+    "that of an earlier scoring"};
+inline constexpr net::StepInfo kMaskedDerivative{
+    73, net::Protection::kMasked, "masked derivative",
+    "the sender's share of the derivative of the receiver's embeddings, each row under a mask of these keys",
+    "a uniformly random share of the whole table's gradient"};
+
+inline constexpr std::array<net::Step, 22> kOfLayers = {
     kForwardOperand,   kForwardProduct,  kDerivativeOperand, kGradientProduct,     kKeptProduct,     kSharedDerivative,
     kSharedGradient,   kPieceCorrection, kTableOperand,      kLookupProduct,       kWeightOperand,   kEmbeddingProduct,
-    kEmbeddingOperand, kWeightGradient,  kBackwardOperand,   kEmbeddingDerivative, kDerivativeShare, kTableGradient};
+    kEmbeddingOperand, kWeightGradient,  kBackwardOperand,   kEmbeddingDerivative, kDerivativeShare, kTableGradient,
+    kLookupAsk,        kLookupKeys,      kMaskedTable,       kMaskedDerivative};
 
 }  // namespace blindfl::protocol::steps

@@ -51,7 +51,8 @@ struct EmbedMatMulOptions : EmbedLayerOptions {
   /// How tables learn: exchanged, unless said or chosen otherwise. Under encryption, what travels does not depend on
   /// the number of categories.
   std::optional<Update> update{};
-  std::string table_scheme{};  ///< for looking up in tables, and for their gradients; empty: the default
+  /// For looking up in tables, and for their gradients: one of the session's, or `kByOt`; empty: the default.
+  std::string table_scheme{};
   /// For the tables of one party's fields, instead of `update` and `table_scheme`.
   std::optional<TableChoices> tables_a{};
   std::optional<TableChoices> tables_b{};

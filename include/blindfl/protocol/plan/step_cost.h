@@ -53,7 +53,7 @@ struct LayerCost {
   /// What all shares and messages of the run give away of what they hide, at most: a sum over all values.
   he::Exposure exposure{};
   /// Bytes of the public keys that the products take of a scheme with several sets, by scheme and set: each once in a
-  /// session, in both directions.
+  /// session, in both directions. And of setting up random OTs, which is the same.
   std::map<std::string, std::uint64_t> keys{};
 
   void take_keys(const he::Scheme& scheme, const he::Plan& plan);

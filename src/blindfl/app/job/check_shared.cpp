@@ -86,6 +86,7 @@ void check_names(const Scheme& scheme, const Given& given) {
   check_allowed(scheme.default_scheme, "shared.scheme.default");
   if (scheme.features_a) check_allowed(*scheme.features_a, "shared.scheme.features_a");
   if (scheme.features_b) check_allowed(*scheme.features_b, "shared.scheme.features_b");
+  if (scheme.tables && scheme.tables != protocol::kByOt) check_allowed(*scheme.tables, "shared.scheme.tables");
 }
 
 void check_encrypted_update(const Shared& shared, const Given& given) {
@@ -98,6 +99,9 @@ void check_encrypted_update(const Shared& shared, const Given& given) {
   const auto& of_a = shared.scheme.features_a;
   check(of_a ? updates(*of_a) : shared.scheme.automatic || updates(shared.scheme.default_scheme), given, key,
         "updates under encryption need ", one_that_does, " for A's features; set shared.scheme.features_a to it");
+  const auto& of_tables = shared.scheme.tables;
+  check(!of_tables || (of_tables != protocol::kByOt && updates(*of_tables)), given, key,
+        "updates under encryption need ", one_that_does, " for tables, too; leave shared.scheme.tables out");
   check(shared.training.weight_decay == 0, given, key,
         "updates under encryption have no weight decay; set shared.training.weight_decay to 0");
 }

@@ -203,6 +203,16 @@ Entries entries_of(Training& training) {
            "how derivatives of the loss of a row by the source layers' outputs become integers");
 }
 
+namespace {
+
+std::vector<std::string> table_ways() {
+  std::vector<std::string> ways{std::string(protocol::kByOt)};
+  for (const auto& name : he::scheme_names()) ways.emplace_back(name);
+  return ways;
+}
+
+}  // namespace
+
 Entries entries_of(Scheme& scheme) {
   return Entries()
       .add("security", scheme.security,
@@ -219,6 +229,9 @@ Entries entries_of(Scheme& scheme) {
            {.choices = he::scheme_names(), .otherwise = "chosen, or the default", .synonyms = {"scheme_a"}})
       .add("features_b", scheme.features_b, "the encryption of products with B's features",
            {.choices = he::scheme_names(), .otherwise = "chosen, or the default", .synonyms = {"scheme_b"}})
+      .add("tables", scheme.tables,
+           "how embedding tables are looked up in: by oblivious transfer (ot), or over an encryption",
+           {.choices = table_ways(), .otherwise = "chosen, or as products with the party's features"})
       .add("update", scheme.update,
            "how A's weights learn: by exchanged gradients, or encrypted at A, for millions of sparse features; auto: "
            "what takes less time, or exchanged if automatic is false")

@@ -114,6 +114,7 @@ struct Scheme {
   bool automatic = true;
   std::optional<std::string> features_a{};
   std::optional<std::string> features_b{};
+  std::optional<std::string> tables{};  ///< a scheme, or `protocol::kByOt`
   std::optional<protocol::Update> update{};
   double line_speed = 1000.0;  ///< Mbit/s
   double round_trip = 1.0;     ///< ms

@@ -53,9 +53,13 @@ class Estimator {
     std::size_t values = params.inputs() * plan.spec.out;
     for (const Party party : {Party::kA, Party::kB}) {
       for (const protocol::EmbedField& field : params.fields(party)) {
+        values += field.field.categories * plan.spec.dimension;
+        if (field.by_ot()) {
+          cost += cost_of_ot_field(params, party, field);
+          continue;
+        }
         const he::Scheme& scheme = use(field.scheme);
         cost += scaled(cost_of_field(params, party, field, scheme), scheme);
-        values += field.field.categories * plan.spec.dimension;
       }
     }
     add_layer({plan.spec.name, choice_text(plan.rows), scaled(plan.rows), cost}, plan.spec.batch, plan.spec.out, values,

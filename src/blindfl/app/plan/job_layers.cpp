@@ -79,6 +79,12 @@ std::optional<std::string> scheme_of(const job::Scheme& scheme, const std::optio
   return session_name(scheme.default_scheme);
 }
 
+/// The same of a party's tables: what the job says of tables goes before what it says of the party's features.
+std::optional<std::string> scheme_of_tables(const job::Scheme& scheme, const std::optional<std::string>& of_features) {
+  if (scheme.tables == protocol::kByOt) return scheme.tables;
+  return scheme_of(scheme, scheme.tables ? scheme.tables : of_features);
+}
+
 std::optional<Update> update_of(const job::Scheme& scheme) {
   return scheme.update || scheme.automatic ? scheme.update : Update::kExchanged;
 }
@@ -88,6 +94,7 @@ std::optional<Update> update_of(const job::Scheme& scheme) {
 std::optional<Update> update_of_tables_b(const job::Scheme& scheme, const std::optional<std::string>& table_scheme) {
   if (scheme.update != Update::kEncrypted) return update_of(scheme);
   if (!table_scheme) return std::nullopt;
+  if (*table_scheme == protocol::kByOt) return Update::kExchanged;
   return he::scheme_entry(*table_scheme).updates ? Update::kEncrypted : Update::kExchanged;
 }
 
@@ -140,8 +147,8 @@ CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, con
   // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
   layer.options.largest_weight = std::min(layer.options.largest_weight, shared.model.largest_weight);
   layer.options.scheme = scheme_of(shared.scheme, std::nullopt).value_or("");
-  const auto scheme_a = scheme_of(shared.scheme, shared.scheme.features_a);
-  const auto scheme_b = scheme_of(shared.scheme, shared.scheme.features_b);
+  const auto scheme_a = scheme_of_tables(shared.scheme, shared.scheme.features_a);
+  const auto scheme_b = scheme_of_tables(shared.scheme, shared.scheme.features_b);
   layer.options.tables_a = {.scheme = scheme_a, .update = update_of(shared.scheme)};
   layer.options.tables_b = {.scheme = scheme_b, .update = update_of_tables_b(shared.scheme, scheme_b)};
   return layer;

@@ -110,6 +110,7 @@ std::string part_in_words(const PlanRow& row) {
 
 std::string way_in_words(const PlanRow& row) {
   if (!row.update) return "over " + row.scheme;
+  if (row.scheme == protocol::kByOt) return "exchanged by oblivious transfer";
   return (row.update == protocol::Update::kEncrypted ? "encrypted updates over " : "exchanged over ") + row.scheme;
 }
 

@@ -17,7 +17,9 @@ namespace {
 EmbedMatMulSpec with_scheme_names(const Session& session, EmbedMatMulSpec spec) {
   spec.scheme = session.scheme(spec.scheme).name();
   for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
-    for (EmbedField& field : *fields) field.scheme = session.scheme(field.scheme).name();
+    for (EmbedField& field : *fields) {
+      if (!field.by_ot()) field.scheme = session.scheme(field.scheme).name();
+    }
   }
   return spec;
 }
@@ -93,7 +95,12 @@ void EmbedMatMul::begin_pass(Pass pass, std::size_t rows) {
     if (both_ways || at_b) product->expect_to_multiply(rows);
     if (both_ways || !at_b) product->expect_to_encrypt(rows);
   }
-  for (const auto& table : tables_) table->product().take_keys(pass, rows);
+  OtCount ots;
+  for (const auto& table : tables_) {
+    table->product().take_keys(pass, rows);
+    ots = ots + table->product().ots(rows);
+  }
+  if (pass == Pass::kForward && ots.sending + ots.receiving > 0) session_.ots().reserve(ots);
 }
 
 void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const {
@@ -115,6 +122,31 @@ void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std
                                "', row ", r, " of the batch has ", entries, " categories, and ", field.most,
                                " were declared as the most");
     }
+  }
+}
+
+void EmbedMatMul::ask(const std::vector<IntMatrix>& categories, std::size_t rows) {
+  std::uint64_t bytes = 0;
+  std::size_t own = 0;
+  for (const auto& table : tables_) {
+    if (!table->mine()) continue;
+    table->product().ask(categories[own++]);
+    bytes += table->product().ask_bytes(rows);
+  }
+  session_.exchange(
+      bytes,
+      [&] {
+        for (const auto& table : tables_) {
+          if (table->mine()) table->product().send_ask();
+        }
+      },
+      [&] {
+        for (const auto& table : tables_) {
+          if (!table->mine()) table->product().receive_ask(rows);
+        }
+      });
+  for (const auto& table : tables_) {
+    if (!table->mine()) table->product().take_ask(rows);
   }
 }
 
@@ -184,10 +216,13 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
   for (const auto& table : tables_) version += table->product().version();
   session_.check_scoring(layer_, params_->spec().name, version);
   begin_pass(Pass::kForward, rows);
+  ask(categories, rows);
   refresh_operands(rows);
   ShareMatrix embeddings = look_up(categories, rows);
   ShareMatrix share = multiply_pieces(embeddings);
-  return {{std::move(share), params_->output_bits()}, {categories, std::move(embeddings)}};
+  EmbedPass pass{categories, std::move(embeddings), {}};
+  for (const auto& table : tables_) pass.keys.push_back(table->product().keep_keys());
+  return {{std::move(share), params_->output_bits()}, std::move(pass)};
 }
 
 // Weights are rounded in the ring of 2^128: as numbers they are far too short for that to fail.
@@ -334,6 +369,9 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
     require<InvalidArgument>(derivative.shared->cols() == spec.out, "layer '", spec.name, "' has ", spec.out,
                              " outputs, and the share of their derivative ", derivative.shared->cols(), " columns");
     share = derivative_share(derivative, params_->derivative_scale(), params_->derivative_ring(), spec.name);
+  }
+  for (std::size_t t = 0; t < tables_.size(); ++t) {
+    tables_[t]->product().take_kept(t < pass.keys.size() ? pass.keys[t] : nullptr);
   }
   begin_pass(Pass::kBackward, pass.embeddings.rows());
   const Shares raw = share                           ? backward_shared(pass, *share)

@@ -36,6 +36,8 @@ namespace blindfl::protocol {
 struct EmbedPass {
   std::vector<IntMatrix> categories;  ///< this party's, field by field
   ShareMatrix embeddings;             ///< this party's share of E: signed numbers of at most 62 bits
+  /// Of tables by oblivious transfer, null for others. They serve one backward pass.
+  std::vector<std::shared_ptr<LookupKeys>> keys{};
 };
 
 /// This party's shares of the gradients, at the weights' gradient scales: those of the mean loss over the real rows,
@@ -63,7 +65,8 @@ class EmbedMatMul {
     EmbedPass pass;
   };
   /// This party's share of Z for its own categories, a matrix for each of its fields (`encode_categories`).
-  /// Cost: a product for each field, then one each way; what is encrypted travels only if it has changed.
+  /// Cost: a product for each field, then one each way; what is encrypted travels only if it has changed, what is
+  /// looked up in by oblivious transfer in every pass.
   /// `rows` is the batch's number of rows, which a party without fields cannot tell from them.
   /// Reveals: the number of rows. Throws InvalidArgument if `categories` are not what the layer was made for.
   [[nodiscard]] Forward forward(const std::vector<IntMatrix>& categories, std::size_t rows);
@@ -72,7 +75,8 @@ class EmbedMatMul {
   /// Cost: two products with dZ at B, under a shared top two each way at the same time, and one for each field.
   /// Reveals: nothing; whole tables' gradients travel. Throws InvalidArgument, before anything is sent, unless the
   /// derivative is of the layer's top: under a shared one a share at `derivative_scale()` modulo 2^derivative_ring(),
-  /// or in a wider ring at any scale that leaves these.
+  /// or in a wider ring at any scale that leaves these; and if a table is by oblivious transfer, for a pass that
+  /// had its backward pass.
   [[nodiscard]] EmbedGradients backward(const EmbedPass& pass, const Derivative& derivative);
 
   /// What saved state must fit: settings, party, and the keys that tables are encrypted under.
@@ -91,6 +95,8 @@ class EmbedMatMul {
   void draw_weight(SeededRandom& random);
   void begin_pass(Pass pass, std::size_t rows);
   void check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const;
+  /// Of tables by oblivious transfer: what each party wants to look up in the other's shares.
+  void ask(const std::vector<IntMatrix>& categories, std::size_t rows);
   void refresh_operands(std::size_t rows);
   [[nodiscard]] ShareMatrix look_up(const std::vector<IntMatrix>& categories, std::size_t rows);
   [[nodiscard]] ShareMatrix multiply_pieces(const ShareMatrix& embeddings);

@@ -10,6 +10,7 @@
 #include "blindfl/protocol/layers/layer_options.h"
 #include "blindfl/protocol/layers/lifted_gradient.h"
 #include "blindfl/protocol/layers/matmul_params.h"
+#include "blindfl/protocol/layers/update.h"
 #include "blindfl/share/limbs.h"
 #include "blindfl/tensor/category_field.h"
 
@@ -19,8 +20,13 @@ namespace blindfl::protocol {
 struct EmbedField {
   CategoryField field;
   Update update = Update::kExchanged;
-  std::string scheme{};  ///< of the session's schemes; empty: the default
+  std::string scheme{};  ///< of the session's schemes, or `kByOt`; empty: the default
+
+  [[nodiscard]] bool by_ot() const { return scheme == kByOt; }
 };
+
+/// Why a field's table cannot be looked up in by oblivious transfer; empty if it can.
+[[nodiscard]] std::string ot_refusal(const EmbedField& field);
 
 /// What a user asks of an Embed-MatMul layer. All of it but the fields' names is public: both parties must say the
 /// same.
@@ -116,6 +122,9 @@ class EmbedMatMulParams {
   /// lifted, times `R^T` of the other's piece R of W. What is on the left is cut into limbs.
   [[nodiscard]] he::ProductSpec shared_weight_gradient(const Limbs& limbs, std::size_t rows) const;
   [[nodiscard]] he::ProductSpec shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const;
+  /// For a field's table by oblivious transfer: the chance that one value of its gradient fails to be lifted. The only
+  /// thing about it that can fail, and not by noise: there is none.
+  [[nodiscard]] double failure_of_table_lift(const EmbedField& field) const;
   /// `X^T dE` for a field's categories and one share of its embeddings' derivative.
   [[nodiscard]] he::ProductSpec table_gradient(const EmbedField& field, std::size_t rows) const;
 
@@ -133,14 +142,18 @@ class EmbedMatMulParams {
 
  private:
   /// Pieces of E and of W from both sides, dZ with either, under a shared top from both sides, too, and shares of dZ
-  /// that are lifted; and for each field looking up and its gradient.
-  [[nodiscard]] std::size_t products() const {
+  /// that are lifted; and for each field looking up and its gradient. By oblivious transfer neither has noise, so that
+  /// others may have more; only lifts of gradients are left, which have room for all.
+  [[nodiscard]] std::size_t products() const { return products_and_lifts() - 2 * fields_by_ot(); }
+  [[nodiscard]] std::size_t products_and_lifts() const {
     return (shared() ? 7 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
   }
+  [[nodiscard]] std::size_t fields_by_ot() const;
   [[nodiscard]] Limbs least_traffic(const he::Scheme& scheme, int value_bits,
                                     const std::function<he::ProductSpec(const Limbs&)>& product) const;
   /// Of a product that opens so many values in a pass: see ProductSpec.
   [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
+  [[nodiscard]] std::uint64_t table_values(const EmbedField& field) const;
   [[nodiscard]] std::string where() const;
   void check_rows(std::size_t rows) const;
   void check_ranges() const;

@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/hashed_fields.h"
 #include "blindfl/share/integer_pieces.h"
@@ -46,7 +47,18 @@ std::shared_ptr<Weight> EmbeddingTable::draw_weight(Party features_of, std::size
   return weight;
 }
 
+std::unique_ptr<WeightProduct> EmbeddingTable::make_oblivious() const {
+  return std::make_unique<ObliviousProduct>(
+      session_, weight_,
+      ObliviousProductSpec{.layer_name = params_->spec().name,
+                           .layer = layer_,
+                           .dimension = params_->spec().dimension,
+                           .lookup_scale = params_->embedding_scale(),
+                           .gradient_ring = params_->table_lift(field_).ring_bits});
+}
+
 std::unique_ptr<WeightProduct> EmbeddingTable::make_product() const {
+  if (field_.by_ot()) return make_oblivious();
   WeightProductSpec spec{
       .layer_name = params_->spec().name,
       .of = "the field's table",
@@ -61,6 +73,12 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_product() const {
       .backward = [params = params_, field = field_](std::size_t rows) { return params->table_gradient(field, rows); }};
   if (encrypted()) spec.update = params_->encrypted_update(field_);
   return WeightProduct::make(session_, weight_, spec);
+}
+
+// By oblivious transfer T is looked up in rounded, and so is S: E is then a function of both, whatever the keys.
+ShareMatrix EmbeddingTable::own_table(const IntMatrix& x, const ShareMatrix& share) const {
+  const int scale = share.scale() - x.scale();
+  return rescale(narrowed(weight_->piece, share.ring_bits() + weight_->piece.scale() - scale), scale);
 }
 
 // Modulo a power of 2, rounding never fails.
@@ -80,7 +98,7 @@ std::uint64_t EmbeddingTable::lookup_bytes(std::size_t rows) const {
 
 ShareMatrix EmbeddingTable::send_lookup(const IntMatrix& x) {
   ShareMatrix share = product_->send(x);
-  share += multiply(x, narrowed(weight_->piece, share.ring_bits()), session_.pool());
+  share += multiply(x, own_table(x, share), session_.pool());
   const ShareMatrix looked_up = rounded(share);
   ShareMatrix pieces = draw_own_pieces(x, looked_up);
   const SecretVector<std::uint64_t> words = piece_corrections(looked_up, pieces);
@@ -108,9 +126,13 @@ ShareMatrix EmbeddingTable::draw_own_pieces(const IntMatrix& x, const ShareMatri
                                   out.write_u64(number);
                                 }
                                 out.write_u64(static_cast<std::uint64_t>(share.scale()));
-                                // Where pieces repeat, what they are taken from does: under another share they would
-                                // show the difference of two embeddings.
-                                if (session_.repeats_masks()) out.write(digest_of_matrix(share));
+                                if (!session_.repeats_masks()) return;
+                                // Where pieces repeat, what they are taken from does: from others they would show the
+                                // difference of two embeddings. By oblivious transfer shares are others each time, and
+                                // add up to what follows from X, S and T.
+                                const Bytes peer = product_->peer_digest();
+                                out.write(digest_of_matrix(peer.empty() ? share : own_table(x, share)));
+                                out.write(peer);
                               })};
   Random random = session_.masks(product, x);
   return draw_pieces(share.rows(), share.cols(), share.scale(), random);

@@ -10,7 +10,8 @@
 
 // One field's embedding table Q = S + T, of which the party that has the field holds S and the other T. It is looked up
 // in by a product with the categories X, shares of E = X Q, and it learns by another, shares of dQ = X^T dE, the whole
-// table's: see weight_product.h. With `update: encrypted`, T exists only as [[T]] at the party that has the field.
+// table's: see weight_product.h; or both come by oblivious transfer, oblivious_product.h. With `update: encrypted`, T
+// exists only as [[T]] at the party that has the field.
 
 namespace blindfl::protocol {
 
@@ -55,10 +56,13 @@ class EmbeddingTable {
   [[nodiscard]] EncryptedUpdateOwner* owner() { return product_->owner(); }
 
  private:
+  [[nodiscard]] std::unique_ptr<WeightProduct> make_oblivious() const;
   [[nodiscard]] bool encrypted() const { return field_.update == Update::kEncrypted; }
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, std::size_t index, SeededRandom& random) const;
   [[nodiscard]] std::unique_ptr<WeightProduct> make_product() const;
   [[nodiscard]] net::Message correction_message(std::size_t rows) const;
+  /// This party's share of the table, as a product with categories leaves it: what to add to `share` is X times this.
+  [[nodiscard]] ShareMatrix own_table(const IntMatrix& x, const ShareMatrix& share) const;
   /// A share of a lookup, at the embeddings' scale modulo 2^kPieceRing.
   [[nodiscard]] ShareMatrix rounded(const ShareMatrix& lookup) const;
   [[nodiscard]] ShareMatrix draw_own_pieces(const IntMatrix& x, const ShareMatrix& share) const;

@@ -33,6 +33,10 @@ int LiftedGradient::kept_scale(int wanted) const {
   return std::min(wanted, std::max(scale - too_long, std::min(scale, kCoarsest)));
 }
 
+int LiftedGradient::widest_kept_ring() const {
+  return kSafeShareBits + 1 - factor_bits;
+}
+
 double LiftedGradient::failure_of_factors(int wanted) const {
   const int share_bits = ring_bits - 1 + factor_bits + kept_scale(wanted) - scale;
   if (share_bits <= kSafeShareBits) return 0;

@@ -20,6 +20,8 @@ struct LiftedGradient {
   /// 16 fractional bits for that.
   [[nodiscard]] int kept_scale(int wanted) const;
   [[nodiscard]] int kept_bits(int wanted) const { return bits + kept_scale(wanted) - scale; }
+  /// The widest ring whose shares are kept at their scale.
+  [[nodiscard]] int widest_kept_ring() const;
   /// The chance that the sum of one value's shares outgrows it all the same, in one step.
   [[nodiscard]] double failure_of_factors(int wanted) const;
 };

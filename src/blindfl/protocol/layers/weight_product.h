@@ -12,6 +12,7 @@
 #include "blindfl/protocol/layers/scaled_update.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/layers/weight.h"
+#include "blindfl/protocol/session/ot_pools.h"
 #include "blindfl/protocol/session/output.h"
 
 // What a weight matrix W = U + V does with the features X of the party that holds U: it is multiplied with them, and
@@ -25,6 +26,8 @@
 //
 // Updated under encryption, V exists only as [[V]] at the party that has X, which multiplies and adds there by itself:
 // no operand and no gradient travels, and nothing depends on the number of features.
+//
+// Where X is categories, both may come by oblivious transfer: oblivious_product.h.
 
 namespace blindfl::protocol {
 
@@ -51,6 +54,9 @@ struct WeightProductSpec {
   std::optional<double> most_derivatives{};
 };
 
+/// Keys of a forward pass that its backward pass needs, too: oblivious_product.h.
+struct LookupKeys;
+
 /// One party's side of the products with one weight matrix. Both parties make the same calls at the same time.
 class WeightProduct {
  public:
@@ -70,6 +76,23 @@ class WeightProduct {
   /// Takes the keys of a pass's product of so many rows, and exchanges public ones if there are none yet: at the begin
   /// of each pass, before everything below. With updates under encryption it makes what updates the weight.
   virtual void take_keys(Pass pass, std::size_t rows) = 0;
+
+  // Products by oblivious transfer begin with a message of the party that has X, which the other answers with its
+  // operand. No other products do. OTs are taken by `ask` and `take_ask`, outside of any exchange.
+  [[nodiscard]] virtual OtCount ots(std::size_t /*rows*/) { return {}; }
+  [[nodiscard]] virtual std::uint64_t ask_bytes(std::size_t /*rows*/) { return 0; }
+  virtual void ask(const IntMatrix& /*x*/) {}
+  virtual void send_ask() {}
+  virtual void receive_ask(std::size_t /*rows*/) {}
+  virtual void take_ask(std::size_t /*rows*/) {}
+  /// After `send` or `receive`: keys for the pass to keep. Null where there are none.
+  [[nodiscard]] virtual std::shared_ptr<LookupKeys> keep_keys() { return nullptr; }
+  /// Before `send_derivative` or `receive_derivative`, with the keys of that pass.
+  /// Throws InvalidArgument if they have served a backward pass already.
+  virtual void take_kept(std::shared_ptr<LookupKeys> /*keys*/) {}
+  /// While masks repeat, at the party that has X, after `receive_operand`: what tells V from others. Empty where shares
+  /// of X V repeat themselves.
+  [[nodiscard]] virtual Bytes peer_digest() const { return {}; }
 
   // The party that has V: what it will send, the sending, and its shares. No gradient: none travels, or it is the
   // update already, and kept for the next step.

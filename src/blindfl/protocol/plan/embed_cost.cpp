@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
+#include "blindfl/protocol/session/ot_pools.h"
 
 namespace blindfl::protocol {
 
@@ -40,17 +42,55 @@ LayerCost encrypted_field(const EmbedMatMulParams& params, Party party, const Em
   return cost_of_updates({params.encrypted_update(field), std::move(updates)}, party);
 }
 
+// Seconds on one core of the machine that docs/appendix/planner.md names: of an AES block of trees or rows, and of a
+// random OT at either side.
+constexpr double kSecondsOfBlock = 1.0e-9;
+constexpr double kSecondsOfOt = 8e-9;
+
+/// The correction that makes pieces of looked-up embeddings: a word for each value. And what pieces give away.
+void add_pieces(const EmbedMatMulParams& params, Party party, LayerCost& cost) {
+  const std::uint64_t values = std::uint64_t{params.spec().batch} * params.spec().dimension;
+  (party == Party::kA ? cost.step.bytes_to_b : cost.step.bytes_to_a) += values * sizeof(std::uint64_t);
+  cost.exposure.divergence +=
+      static_cast<double>(params.passes()) * static_cast<double>(values) * params.divergence_of_piece();
+}
+
 }  // namespace
+
+std::uint64_t tile_bytes_of(std::uint64_t ots) {
+  return (ots * OtPools::tile_bytes() + ot::kTileOts - 1) / ot::kTileOts;
+}
+
+LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedField field) {
+  field.scheme = kByOt;
+  const std::string refused = ot_refusal(field);
+  require<InvalidArgument>(refused.empty(), "field '", field.field.name, "': ", refused);
+  const std::size_t dimension = params.spec().dimension;
+  const ot::TablePlan plan = lookup_plan(params.spec().batch, field.field.categories, dimension);
+  const double blocks =
+      plan.keys_blocks() + plan.rows_blocks(sizeof(std::uint64_t)) + plan.rows_blocks(sizeof(UInt128));
+  const double seconds = kSecondsOfBlock * blocks + kSecondsOfOt * static_cast<double>(plan.ots());
+  LayerCost cost;
+  cost.step.seconds_a = cost.step.seconds_b = seconds;
+  const std::uint64_t asked = plan.ask_bytes() + tile_bytes_of(plan.ots());
+  const std::uint64_t answered =
+      plan.answer_bytes() + plan.gather_bytes(sizeof(std::uint64_t)) + plan.scatter_bytes(sizeof(UInt128));
+  cost.step.bytes_to_a = party == Party::kA ? answered : asked;
+  cost.step.bytes_to_b = party == Party::kA ? asked : answered;
+  // Once in a session, whoever uses them.
+  cost.keys.emplace("random OTs", OtPools::setup_bytes());
+  const double values = static_cast<double>(field.field.categories) * static_cast<double>(dimension);
+  cost.exposure.lift_failure = static_cast<double>(params.passes()) * values * params.failure_of_table_lift(field) +
+                               params.failure_of_table(field);
+  add_pieces(params, party, cost);
+  return cost;
+}
 
 LayerCost cost_of_field(const EmbedMatMulParams& params, Party party, const EmbedField& field,
                         const he::Scheme& scheme) {
   LayerCost cost = field.update == Update::kEncrypted ? encrypted_field(params, party, field, scheme)
                                                       : exchanged_field(params, party, field, scheme);
-  // The correction that makes pieces of looked-up embeddings: a word for each value.
-  const std::uint64_t values = std::uint64_t{params.spec().batch} * params.spec().dimension;
-  (party == Party::kA ? cost.step.bytes_to_b : cost.step.bytes_to_a) += values * sizeof(std::uint64_t);
-  cost.exposure.divergence +=
-      static_cast<double>(params.passes()) * static_cast<double>(values) * params.divergence_of_piece();
+  add_pieces(params, party, cost);
   cost.exposure.lift_failure += params.failure_of_table(field);
   return cost;
 }
@@ -74,7 +114,7 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   }
   // Operands, lookups; products, share of Z; what B's dZ makes, shares of dE. Under a shared top what shares of dZ need
   // comes in the place of the share of Z. Gradients of tables, where they are exchanged, are half a round trip more,
-  // which is no single field's.
+  // and so is asking for look-ups by oblivious transfer; neither is a single field's.
   cost.step.rounds = 3;
   for (const auto& plan : {embedding, gradient, derivative}) cost.take_keys(scheme, *plan);
   cost.memory_b = embedding->operand_memory() + derivative->operand_memory();

@@ -22,10 +22,10 @@ TableChoices choices_for(const EmbedChoices& choices, Party party) {
 
 /// Fills in what an option costs, or why it is not possible.
 template <class Cost>
-EmbedOption evaluate(const EmbedMatMulParams& params, const EmbedChoices& choices, const he::Scheme& scheme,
+EmbedOption evaluate(const EmbedMatMulParams& params, const EmbedChoices& choices, std::string_view scheme,
                      Update update, const Cost& cost) {
   EmbedOption option;
-  option.scheme = scheme.name();
+  option.scheme = scheme;
   option.update = update;
   const std::string& layer = params.spec().name;
   try {
@@ -43,8 +43,8 @@ EmbedPart evaluate_weights(const EmbedMatMulParams& params, const EmbedChoices& 
   EmbedPart part;
   part.asked = choices.scheme.has_value();
   for (const he::Scheme* scheme : open_schemes(params.spec().name, choices.scheme, schemes)) {
-    part.options.push_back(
-        evaluate(params, choices, *scheme, Update::kExchanged, [&] { return cost_of_weights(params, *scheme); }));
+    part.options.push_back(evaluate(params, choices, scheme->name(), Update::kExchanged,
+                                    [&] { return cost_of_weights(params, *scheme); }));
   }
   return part;
 }
@@ -56,14 +56,35 @@ EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size
   part.field = {party, index};
   part.asked = own.scheme || own.update;
   EmbedField field = params.fields(party)[index];
-  for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
-    for (const Update update : open_updates(own.update, *scheme)) {
-      field.update = update;
-      part.options.push_back(
-          evaluate(params, choices, *scheme, update, [&] { return cost_of_field(params, party, field, *scheme); }));
+  const bool ot_asked = own.scheme == kByOt;
+  if (!ot_asked) {
+    for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
+      field.scheme = scheme->name();
+      for (const Update update : open_updates(own.update, *scheme)) {
+        field.update = update;
+        part.options.push_back(evaluate(params, choices, scheme->name(), update,
+                                        [&] { return cost_of_field(params, party, field, *scheme); }));
+      }
     }
   }
+  // It updates in one way only; where another is asked for with it, the reason is found.
+  field.update = own.update.value_or(Update::kExchanged);
+  if (ot_asked || (!own.scheme && field.update == Update::kExchanged)) {
+    part.options.push_back(
+        evaluate(params, choices, kByOt, field.update, [&] { return cost_of_ot_field(params, party, field); }));
+  }
   return part;
+}
+
+/// Without what it says of tables, which is not looked at and need not be possible.
+EmbedMatMulSpec left_open(EmbedMatMulSpec spec) {
+  for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
+    for (EmbedField& field : *fields) {
+      field.update = Update::kExchanged;
+      field.scheme.clear();
+    }
+  }
+  return spec;
 }
 
 /// The weights, A's fields, B's fields.
@@ -226,28 +247,47 @@ std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<
   return rows;
 }
 
+/// With what was chosen of schemes and updates.
+EmbedMatMulSpec filled_in(EmbedMatMulSpec spec, const std::vector<EmbedPart>& parts) {
+  for (const EmbedPart& part : parts) {
+    const EmbedOption& taken = part.taken();
+    if (!part.field) {
+      spec.scheme = taken.scheme;
+      continue;
+    }
+    auto& fields = part.field->party == Party::kA ? spec.fields_a : spec.fields_b;
+    fields[part.field->index].scheme = taken.scheme;
+    fields[part.field->index].update = taken.update;
+  }
+  return spec;
+}
+
+/// Tables by oblivious transfer leave more of what a run may give away to products, which then cost less: what they
+/// cost beside what was chosen.
+void take_costs(std::vector<EmbedPart>& parts, const std::vector<EmbedPart>& of_chosen) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    for (std::size_t i = 0; i < parts[p].options.size(); ++i) {
+      EmbedOption& option = parts[p].options[i];
+      if (!option.refused.empty()) continue;
+      static_cast<LayerCost&>(option) = of_chosen[p].options[i];
+    }
+  }
+}
+
 }  // namespace
 
 EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices, const Schemes& schemes,
                      const Link& link) {
   check_plan_facts(schemes, link);
-  const EmbedMatMulParams params(wanted);
-  std::vector<EmbedPart> parts = evaluate_all(params, choices, schemes);
+  std::vector<EmbedPart> parts = evaluate_all(EmbedMatMulParams(left_open(wanted)), choices, schemes);
   Chooser(wanted, link, choices.most_memory).choose(parts);
 
-  EmbedPlan plan{wanted, std::move(parts), {}, {}};
+  EmbedPlan plan{filled_in(wanted, parts), {}, {}, {}};
+  const EmbedMatMulParams params(plan.spec);
+  take_costs(parts, evaluate_all(params, choices, schemes));
+  plan.considered = std::move(parts);
   plan.rows = rows_of(params, plan.considered);
-  for (const EmbedPart& part : plan.considered) {
-    const EmbedOption& taken = part.taken();
-    plan.cost += taken;
-    if (!part.field) {
-      plan.spec.scheme = taken.scheme;
-      continue;
-    }
-    auto& fields = part.field->party == Party::kA ? plan.spec.fields_a : plan.spec.fields_b;
-    fields[part.field->index].scheme = taken.scheme;
-    fields[part.field->index].update = taken.update;
-  }
+  for (const EmbedPart& part : plan.considered) plan.cost += part.taken();
   return plan;
 }
 

@@ -61,12 +61,12 @@ struct EmbedPlan {
   }
 };
 
-/// For the weights and for each field the option that takes the least time over all steps; the lattice if two take the
-/// same. Where all of them together take more memory than is allowed, those give way that lose the least time by it.
-/// What `wanted` says of schemes and updates is not looked at. `schemes` are those of the session.
-/// Throws InvalidArgument if the layer is not possible in any way (see EmbedMatMulParams), or for a link without speed;
-/// ConfigError, with the layer, the fields and the reason, if `choices` name a scheme that there is not or leave
-/// no option that is possible.
+/// For the weights and for each field the option that takes the least time over all steps; the first of oblivious
+/// transfer, the lattice and others if two take the same. Where all of them together take more memory than is allowed,
+/// those give way that lose the least time by it. What `wanted` says of schemes and updates is not looked at. `schemes`
+/// are those of the session. Throws InvalidArgument if the layer is not possible in any way (see EmbedMatMulParams), or
+/// for a link without speed; ConfigError, with the layer, the fields and the reason, if `choices` name a scheme that
+/// there is not or leave no option that is possible.
 [[nodiscard]] EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices,
                                    const std::vector<const he::Scheme*>& schemes, const Link& link);
 

@@ -1,0 +1,220 @@
+#include "blindfl/protocol/layers/oblivious_product.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/hashed_fields.h"
+#include "blindfl/share/integer_pieces.h"
+#include "blindfl/share/products.h"
+
+namespace blindfl::protocol {
+
+namespace {
+
+using Lookup = std::uint64_t;
+static_assert(kPieceRing == 64, "look-ups are of words modulo 2^64");
+
+/// The category of each row, and the spare one, which is the last, for rows that have none.
+std::vector<std::uint32_t> categories_of(const IntMatrix& x, const std::string& layer) {
+  const auto spare = static_cast<std::uint32_t>(x.cols());
+  std::vector<std::uint32_t> all(x.rows(), spare);
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
+      if (v == 0) return;
+      require<InvalidArgument>(v == 1 && all[r] == spare, "layer '", layer, "', row ", r,
+                               " of the batch: a table by oblivious transfer takes one category of a row, or none");
+      all[r] = static_cast<std::uint32_t>(c);
+    });
+  }
+  return all;
+}
+
+/// The first rows of it: what there is for the spare category is left out.
+template <class Word>
+ShareMatrix matrix_of(std::span<const Word> words, std::size_t rows, std::size_t cols, int scale, int ring_bits) {
+  ShareMatrix m(rows, cols, scale, ring_bits);
+  std::copy_n(words.begin(), rows * cols, m.values().begin());
+  m.reduce();
+  return m;
+}
+
+}  // namespace
+
+ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension) {
+  return ot::TablePlan({.lookups = rows, .categories = categories + 1, .cols = dimension});
+}
+
+ObliviousProduct::ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, const ObliviousProductSpec& spec)
+    : WeightProduct(session, std::move(weight)), spec_(spec) {}
+
+template <class Step>
+auto ObliviousProduct::closing(Step&& step) {
+  try {
+    return step();
+  } catch (const ProtocolError&) {
+    session_.channel().close();
+    throw;
+  }
+}
+
+const ot::TablePlan& ObliviousProduct::plan(std::size_t rows) {
+  const auto known = plans_.find(rows);
+  if (known != plans_.end()) return known->second;
+  return plans_.emplace(rows, lookup_plan(rows, weight_->piece.rows(), spec_.dimension)).first->second;
+}
+
+ot::TableUse ObliviousProduct::next_use() {
+  return {.session = session_.coin("embedding tables"),
+          .chooser = weight_->features_of,
+          .layer = spec_.layer,
+          .step = step_++};
+}
+
+net::Message ObliviousProduct::message(net::Step step, std::uint64_t size) const {
+  return {step, spec_.layer, size};
+}
+
+net::Message ObliviousProduct::table_message(std::size_t rows) {
+  const std::uint64_t digest = session_.repeats_masks() ? kDigestBytes : 0;
+  return {steps::kMaskedTable, spec_.layer, plan(rows).gather_bytes(sizeof(Lookup)) + digest, weight_->piece.rows(),
+          spec_.dimension};
+}
+
+ShareMatrix ObliviousProduct::rounded_table() const {
+  const ShareMatrix& piece = weight_->piece;
+  return rescale(narrowed(piece, kPieceRing + piece.scale() - spec_.lookup_scale), spec_.lookup_scale);
+}
+
+OtCount ObliviousProduct::ots(std::size_t rows) {
+  const std::uint64_t count = plan(rows).ots();
+  return mine() ? OtCount{.receiving = count} : OtCount{.sending = count};
+}
+
+void ObliviousProduct::ask(const IntMatrix& x) {
+  const std::vector<std::uint32_t> categories = categories_of(x, spec_.layer_name);
+  Random random = session_.random();
+  keys_ = std::make_shared<LookupKeys>();
+  ask_ = keys_->chooser
+             .emplace(plan(x.rows()), next_use(), categories, session_.ots().receiver(), random, ot::fastest_kernels(),
+                      &seeds_)
+             .ask();
+}
+
+void ObliviousProduct::send_ask() {
+  session_.channel().send(message(steps::kLookupAsk, ask_.size()), ask_);
+  ask_.clear();
+}
+
+void ObliviousProduct::receive_ask(std::size_t rows) {
+  ask_ = session_.channel().receive(message(steps::kLookupAsk, ask_bytes(rows)));
+}
+
+void ObliviousProduct::take_ask(std::size_t rows) {
+  keys_ = std::make_shared<LookupKeys>();
+  keys_->keeper.emplace(plan(rows), next_use(), session_.ots().sender(), ot::fastest_kernels(), &seeds_);
+}
+
+std::uint64_t ObliviousProduct::operand_bytes(std::size_t rows) {
+  return plan(rows).answer_bytes() + table_message(rows).size;
+}
+
+// The digest is of values that have little entropy before the first step: under a key of this party's it tells nothing
+// of them all the same.
+Bytes ObliviousProduct::own_digest(const ShareMatrix& table) const {
+  const MaskedProduct product{session_.party(), steps::kMaskedTable, spec_.layer, digest_of_matrix(table)};
+  Random keyed = session_.masks(product, IntMatrix());
+  Bytes digest(kDigestBytes);
+  keyed.fill(digest);
+  return digest;
+}
+
+void ObliviousProduct::send_operand(std::size_t rows) {
+  const ShareMatrix table = rounded_table();
+  SecretVector<Lookup> words((table.rows() + 1) * table.cols());
+  std::ranges::transform(table.values(), words.begin(), [](UInt128 v) { return low64(v); });
+  closing([&] {
+    Random random = session_.random();
+    ot::TableKeeper& keeper = *keys_->keeper;
+    const Bytes answer = keeper.answer(std::exchange(ask_, {}), random);
+    session_.channel().send(message(steps::kLookupKeys, answer.size()), answer);
+    ot::TableKeeper::Sent<Lookup> sent = keeper.gather<Lookup>(words);
+    if (session_.repeats_masks()) {
+      const Bytes digest = own_digest(table);
+      sent.message.insert(sent.message.end(), digest.begin(), digest.end());
+    }
+    session_.channel().send(table_message(rows), sent.message);
+    share_ = matrix_of<Lookup>(sent.share, rows, spec_.dimension, spec_.lookup_scale, kPieceRing);
+  });
+}
+
+void ObliviousProduct::receive_operand(std::size_t rows) {
+  answer_ = session_.channel().receive(message(steps::kLookupKeys, plan(rows).answer_bytes()));
+  masked_ = session_.channel().receive(table_message(rows));
+  peer_digest_.clear();
+  if (!session_.repeats_masks()) return;
+  peer_digest_.assign(masked_.end() - kDigestBytes, masked_.end());
+  masked_.resize(masked_.size() - kDigestBytes);
+}
+
+ShareMatrix ObliviousProduct::receive(std::size_t /*rows*/) {
+  return *std::exchange(share_, std::nullopt);
+}
+
+ShareMatrix ObliviousProduct::send(const IntMatrix& x) {
+  return closing([&] {
+    ot::TableChooser& chooser = *keys_->chooser;
+    chooser.take_keys(std::exchange(answer_, {}));
+    const SecretVector<Lookup> words = chooser.gather<Lookup>(std::exchange(masked_, {}));
+    return matrix_of<Lookup>(words, x.rows(), spec_.dimension, spec_.lookup_scale, kPieceRing);
+  });
+}
+
+void ObliviousProduct::take_kept(std::shared_ptr<LookupKeys> keys) {
+  require<InvalidArgument>(keys != nullptr && !keys->served, "layer '", spec_.layer_name,
+                           "': a pass over tables by oblivious transfer has one backward pass, for its keys serve "
+                           "once. Call forward again");
+  keys->served = true;
+  keys_ = std::move(keys);
+}
+
+void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {
+  fail<InvalidArgument>("layer '", spec_.layer_name, "': derivatives by embeddings are shared");
+}
+
+void ObliviousProduct::send_derivative(const ShareMatrix& share) {
+  const ot::TableKeeper::Sent<UInt128> sent = keys_->keeper->scatter<UInt128>(share.values());
+  keys_.reset();
+  session_.channel().send({steps::kMaskedDerivative, spec_.layer, sent.message.size(), share.rows(), share.cols()},
+                          sent.message);
+  share_ = matrix_of<UInt128>(sent.share, weight_->piece.rows(), share.cols(), share.scale(), spec_.gradient_ring);
+}
+
+std::optional<ShareMatrix> ObliviousProduct::receive_gradient(std::size_t /*rows*/) {
+  return std::exchange(share_, std::nullopt);
+}
+
+void ObliviousProduct::receive_derivative(const IntMatrix& x, const ShareMatrix* own) {
+  masked_ = session_.channel().receive(
+      {steps::kMaskedDerivative, spec_.layer, derivative_bytes(x.rows()), x.rows(), spec_.dimension});
+  require<InvalidArgument>(own != nullptr, "layer '", spec_.layer_name, "': derivatives by embeddings are shared");
+}
+
+std::optional<ShareMatrix> ObliviousProduct::send_gradient(const IntMatrix& x, const ShareMatrix* own) {
+  return closing([&] {
+    const SecretVector<UInt128> words = keys_->chooser->scatter<UInt128>(std::exchange(masked_, {}));
+    keys_.reset();
+    ShareMatrix share = matrix_of<UInt128>(words, x.cols(), spec_.dimension, own->scale(), spec_.gradient_ring);
+    return std::move(share += multiply_transposed(x, narrowed(*own, spec_.gradient_ring), session_.pool()));
+  });
+}
+
+void ObliviousProduct::load(ByteSource& /*in*/) {
+  keys_.reset();
+  share_.reset();
+  for (Bytes* bytes : {&ask_, &answer_, &masked_, &peer_digest_}) bytes->clear();
+}
+
+}  // namespace blindfl::protocol

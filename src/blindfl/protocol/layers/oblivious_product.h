@@ -1,0 +1,113 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "blindfl/ot/tables/tables.h"
+#include "blindfl/protocol/layers/weight_product.h"
+
+// Products of categories with an embedding table by oblivious transfer (ot/tables): exact, and without ciphertexts. A
+// row of X has one category at most; a row that has none looks up a spare one, whose row of the table is 0 and whose
+// gradient is dropped.
+//
+//   has X and U                                       the other, which has V
+//     ask, send_ask        --- choices, hidden --->     receive_ask, take_ask
+//     receive_operand      <--- keys, masked V ---      send_operand
+//     send                                              receive                 shares of X V: no message
+//     receive_derivative   <--- masked D ---            send_derivative         the same keys, other masks
+//     send_gradient                                     receive_gradient        shares of X^T D: no message
+//
+// V travels rounded, modulo a power of 2, so that shares of X V are what pieces of embeddings are made from. Keys are
+// fresh in every pass, while masks repeat, too: shares are uniformly random then as ever, and add up to the same.
+
+namespace blindfl::protocol {
+
+/// One party's keys of one pass. Never saved.
+struct LookupKeys {
+  std::optional<ot::TableChooser> chooser;  ///< at the party that has X
+  std::optional<ot::TableKeeper> keeper;    ///< at the other
+  bool served = false;                      ///< whether a backward pass has taken them
+};
+
+struct ObliviousProductSpec {
+  std::string layer_name;  ///< for error messages
+  std::uint32_t layer = 0;
+  std::size_t dimension = 0;
+  int lookup_scale = 0;   ///< that V is rounded to
+  int gradient_ring = 0;  ///< of shares of X^T D
+};
+
+/// What looking up in a table costs, and its gradient: the spare category is in it.
+[[nodiscard]] ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension);
+
+/// One party's side of a table that is looked up in, and learns, by oblivious transfer.
+class ObliviousProduct final : public WeightProduct {
+ public:
+  /// Of a digest that goes with the masked table while masks repeat.
+  static constexpr std::size_t kDigestBytes = 32;
+
+  ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, const ObliviousProductSpec& spec);
+
+  void take_keys(Pass /*pass*/, std::size_t /*rows*/) override {}
+
+  OtCount ots(std::size_t rows) override;
+  std::uint64_t ask_bytes(std::size_t rows) override { return plan(rows).ask_bytes(); }
+  /// Throws InvalidArgument if a row has something else than one category or none.
+  void ask(const IntMatrix& x) override;
+  void send_ask() override;
+  void receive_ask(std::size_t rows) override;
+  void take_ask(std::size_t rows) override;
+  std::shared_ptr<LookupKeys> keep_keys() override { return std::exchange(keys_, nullptr); }
+  void take_kept(std::shared_ptr<LookupKeys> keys) override;
+  Bytes peer_digest() const override { return peer_digest_; }
+
+  std::uint64_t operand_bytes(std::size_t rows) override;
+  void send_operand(std::size_t rows) override;
+  ShareMatrix receive(std::size_t rows) override;
+  std::uint64_t derivative_bytes(std::size_t rows) override { return plan(rows).scatter_bytes(sizeof(UInt128)); }
+  void send_derivative(const Derivative& derivative) override;
+  void send_derivative(const ShareMatrix& share) override;
+  std::optional<ShareMatrix> receive_gradient(std::size_t rows) override;
+
+  void receive_operand(std::size_t rows) override;
+  std::uint64_t product_bytes(std::size_t /*rows*/) override { return 0; }
+  ShareMatrix send(const IntMatrix& x) override;
+  void receive_derivative(const IntMatrix& x, const ShareMatrix* own) override;
+  std::uint64_t gradient_bytes(std::size_t /*rows*/) override { return 0; }
+  std::optional<ShareMatrix> send_gradient(const IntMatrix& x, const ShareMatrix* own) override;
+
+  /// What was under way is forgotten; steps are counted on, so that no key comes back.
+  void load(ByteSource& in) override;
+
+  /// This party's share of the table as it is looked up in: rounded, modulo 2^kPieceRing. A function of the share.
+  [[nodiscard]] ShareMatrix rounded_table() const;
+
+ private:
+  [[nodiscard]] const ot::TablePlan& plan(std::size_t rows);
+  [[nodiscard]] ot::TableUse next_use();
+  [[nodiscard]] net::Message message(net::Step step, std::uint64_t size) const;
+  [[nodiscard]] net::Message table_message(std::size_t rows);
+  /// A keyed digest of the table, which only this party can compute.
+  [[nodiscard]] Bytes own_digest(const ShareMatrix& table) const;
+  /// Closes the channel if what `step` is given is not what it must be.
+  template <class Step>
+  auto closing(Step&& step);
+
+  ObliviousProductSpec spec_;
+  std::map<std::size_t, ot::TablePlan> plans_;  // by rows
+  std::uint64_t step_ = 0;                      // of this session: never set back
+  ot::TableSeeds seeds_;
+  std::shared_ptr<LookupKeys> keys_;
+  Bytes ask_;
+  Bytes answer_;
+  Bytes masked_;
+  Bytes peer_digest_;
+  std::optional<ShareMatrix> share_;  // of the lookup at the party that has V; of the gradient at either
+};
+
+}  // namespace blindfl::protocol
