@@ -12,6 +12,7 @@
 #include "blindfl/mpc/shared_product.h"
 #include "blindfl/mpc/shared_relu.h"
 #include "blindfl/mpc/smooth_evaluation.h"
+#include "blindfl/protocol/session/room_lift.h"
 #include "mpc/shared_fixture.h"
 #include "testing/tampering_transport.h"
 
@@ -27,6 +28,7 @@ void run_bits(Session& s, const SharedPair& z) {
   SharedRelu relu(s, 32, 64);
   (void)relu.forward(mine);
   (void)relu.backward(mine);
+  (void)protocol::lift_with_room(s, s.new_layer(), narrowed(mine, 40));
   (void)all_in_range(s, s.new_layer(), mine, -4, 4, 24);
   (void)open_sum(s, s.new_layer(), mine, {});
   (void)open_scores(s, s.new_layer(), mine, 4);
