@@ -60,7 +60,7 @@ TYPED_TEST(AnyRing, MessagesTellNothing) {
     const BitShares bits = set ? BitShares(kCount).negated() : BitShares(kCount);
     const Bytes choices = receiver.choose(bits);
     const Bytes message = sender.template send<Ring>(choices, bits).message;
-    for (const Bytes& sent : {Bytes(choices.begin() + MaterialTag::kBytes, choices.end()), message}) {
+    for (const Bytes& sent : {Bytes(choices.begin() + ot::MaterialTag::kBytes, choices.end()), message}) {
       std::size_t ones = 0;
       for (const std::byte byte : sent)
         ones += static_cast<std::size_t>(std::popcount(std::to_integer<unsigned>(byte)));

@@ -52,7 +52,7 @@ TEST(ComparisonMessages, BitsBeyondTheLastAreErrorsThatChangeNothing) {
     std::size_t refused = 0;
     const BitShares result = run_tampered(plan, Words(5), Words(5), [&](Comparison& to, const Bytes& message) {
       const bool planes_only = refused == 0;  // the receiver's first message
-      for (std::size_t at = planes_only ? MaterialTag::kBytes : 0; at < message.size(); ++at) {
+      for (std::size_t at = planes_only ? ot::MaterialTag::kBytes : 0; at < message.size(); ++at) {
         Bytes bad = message;
         bad[at] |= std::byte{0x80};
         if (bad == message) continue;
@@ -79,7 +79,7 @@ TEST(ComparisonMessages, BitsBeyondTheLastAreErrorsThatChangeNothing) {
 
 TEST(ComparisonMessages, AFlippedBitChangesResultsButNothingElse) {
   const ComparisonPlan plan(34, 64);
-  std::size_t from = MaterialTag::kBytes;  // of the first message
+  std::size_t from = ot::MaterialTag::kBytes;  // of the first message
   const BitShares result = run_tampered(plan, Words(64), Words(64), [&](Comparison& /*to*/, Bytes& message) {
     for (std::size_t at = std::exchange(from, 0); at < message.size(); at += 3) message[at] ^= std::byte{0x41};
   });

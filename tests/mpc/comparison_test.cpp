@@ -190,7 +190,7 @@ TEST(Comparison, MessagesTellNothingOfTheValues) {
     for (const std::uint64_t share : {std::uint64_t{0}, ~std::uint64_t{0}}) {
       TwoComparisons two(ComparisonPlan(bits, kCount), pools, random);
       std::vector<Bytes> messages = two.run(Words(kCount, share), Words(kCount, share));
-      messages[0].erase(messages[0].begin(), messages[0].begin() + MaterialTag::kBytes);
+      messages[0].erase(messages[0].begin(), messages[0].begin() + ot::MaterialTag::kBytes);
       for (const Bytes& message : messages) {
         // Planes and tables lie one behind the other, so pieces of kCount bits have one kind of bits each, or few.
         for (std::size_t first = 0; first + kCount / 8 <= message.size(); first += kCount / 8) {

@@ -13,6 +13,7 @@
 #include "blindfl/mpc/shared_product.h"
 #include "blindfl/mpc/shared_relu.h"
 #include "blindfl/mpc/smooth_evaluation.h"
+#include "blindfl/protocol/session/room_lift.h"
 #include "mpc/shared_fixture.h"
 #include "testing/tampering_transport.h"
 
@@ -29,6 +30,7 @@ void run_bits(Session& s, const SharedPair& z) {
   (void)relu.forward(mine);
   (void)relu.backward(mine);
   (void)weighted(s, s.new_layer(), mine, s.party() == Party::kB ? std::vector<double>{1, 2.5} : std::vector<double>{});
+  (void)protocol::lift_with_room(s, s.new_layer(), narrowed(mine, 40));
   (void)all_in_range(s, s.new_layer(), mine, -4, 4, 24);
   (void)open_sum(s, s.new_layer(), mine, {});
   (void)open_scores(s, s.new_layer(), mine, 4);

@@ -423,7 +423,7 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
           const EmbedMatMulParams params(p.spec);
           const auto plan =
               lookup_plan(wanted.batch, params.fields(field.party)[field.index].field.categories, wanted.dimension);
-          (field.party == Party::kA ? to_b : to_a)[i] += done * tile_bytes_of(plan.ots());
+          (field.party == Party::kA ? to_b : to_a)[i] += done * ot_bytes(plan.ots());
         }
         EXPECT_EQ(to_b[i], option.setup.bytes_to_b + done * option.step.bytes_to_b) << "part " << i;
         EXPECT_EQ(to_a[i], option.setup.bytes_to_a + done * option.step.bytes_to_a) << "part " << i;

@@ -24,7 +24,7 @@ template <class Ring>
 BitToRingSender::Sent<Ring> BitToRingSender::send(ByteView choices, const BitShares& bits) {
   const std::size_t count = pads_ ? pads_->size() : 0;
   require_bits(pads_.has_value(), count, bits.size());
-  require_bytes(MaterialTag::kBytes + bytes_for_bits(count), choices.size());
+  require_bytes(ot::MaterialTag::kBytes + bytes_for_bits(count), choices.size());
   BufferSource in(choices);
   tag_.check(in);
   const BitShares exchanged = BitShares::read(in, count);
@@ -49,7 +49,7 @@ Bytes BitToRingReceiver::choose(const BitShares& bits) {
   const std::size_t count = pads_ ? pads_->size() : 0;
   require_bits(pads_.has_value() && !bits_.has_value(), count, bits.size());
   bits_ = bits;
-  BufferSink out(MaterialTag::kBytes + bytes_for_bits(count));
+  BufferSink out(ot::MaterialTag::kBytes + bytes_for_bits(count));
   tag_.write(out);
   (bits ^ BitShares(count, std::move(pads_->choices))).write(out);
   return out.take();

@@ -9,7 +9,7 @@
 #include "blindfl/base/secret.h"
 #include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/cost.h"
-#include "blindfl/mpc/material_tag.h"
+#include "blindfl/ot/material_tag.h"
 #include "blindfl/ot/pool.h"
 
 // From bits shared by XOR to the same bits shared by addition modulo 2^64 or 2^128 ("B2A"): b XOR b' = b + b' - 2 b b',
@@ -29,7 +29,7 @@ constexpr std::string_view kBitToRing = "bits to numbers";
 template <class Ring>
 [[nodiscard]] Cost bit_to_ring_cost(std::size_t count) {
   return {.sender_bytes = count * sizeof(Ring),
-          .receiver_bytes = MaterialTag::kBytes + bytes_for_bits(count),
+          .receiver_bytes = ot::MaterialTag::kBytes + bytes_for_bits(count),
           .flights = 2,
           .sender_ots = count,
           .receiver_ots = 0};
@@ -39,7 +39,7 @@ class BitToRingSender {
  public:
   /// Takes `count` random OTs. Throws InvalidArgument if the pool has too few.
   BitToRingSender(std::size_t count, ot::RandomOtSender& pool)
-      : tag_(kBitToRing, count, pool.place()), pads_(pool.take(count)) {}
+      : tag_(kBitToRing, {count}, pool.place()), pads_(pool.take(count)) {}
 
   template <class Ring>
   struct Sent {
@@ -53,14 +53,14 @@ class BitToRingSender {
   [[nodiscard]] Sent<Ring> send(ByteView choices, const BitShares& bits);
 
  private:
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::optional<ot::SenderBatch> pads_;
 };
 
 class BitToRingReceiver {
  public:
   BitToRingReceiver(std::size_t count, ot::RandomOtReceiver& pool)
-      : tag_(kBitToRing, count, pool.place()), pads_(pool.take(count)) {}
+      : tag_(kBitToRing, {count}, pool.place()), pads_(pool.take(count)) {}
 
   // Each works once, in this order, with errors as the sender's.
 
@@ -69,7 +69,7 @@ class BitToRingReceiver {
   [[nodiscard]] SecretVector<Ring> finish(ByteView message);
 
  private:
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::optional<ot::ReceiverBatch> pads_;
   std::optional<BitShares> bits_;
 };

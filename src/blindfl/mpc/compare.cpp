@@ -1,8 +1,8 @@
 #include "blindfl/mpc/compare.h"
 
 #include "blindfl/mpc/comparison.h"
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 

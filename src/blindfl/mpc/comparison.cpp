@@ -106,7 +106,7 @@ std::uint64_t ComparisonPlan::table_bytes() const {
 }
 
 std::uint64_t ComparisonPlan::index_bytes() const {
-  return MaterialTag::kBytes + static_cast<std::uint64_t>(bits_ - 1) * bytes_for_bits(count_);
+  return ot::MaterialTag::kBytes + static_cast<std::uint64_t>(bits_ - 1) * bytes_for_bits(count_);
 }
 
 Cost ComparisonPlan::cost() const {

@@ -11,8 +11,8 @@
 #include "blindfl/mpc/bit_products.h"
 #include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/cost.h"
-#include "blindfl/mpc/material_tag.h"
 #include "blindfl/mpc/table_ot.h"
+#include "blindfl/ot/material_tag.h"
 #include "blindfl/ot/pool.h"
 #include "blindfl/share/share_matrix.h"
 
@@ -93,7 +93,7 @@ class ComparisonMaterial {
 
   ComparisonPlan plan_;
   Role role_;
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::vector<TableSender> table_senders_;
   std::vector<TableReceiver> table_receivers_;
   // The sender's shares: "smaller" of block j at bit j, "equal" at kEqualBit + j.

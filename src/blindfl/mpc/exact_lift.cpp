@@ -5,8 +5,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/bit_to_ring.h"
 #include "blindfl/mpc/compare.h"
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 

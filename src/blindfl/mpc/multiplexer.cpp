@@ -38,7 +38,7 @@ Multiplexer<Ring>::Multiplexer(MultiplexerMaterial&& material)
 
 template <class Ring>
 Cost Multiplexer<Ring>::cost(std::size_t count) {
-  const std::uint64_t bytes = MaterialTag::kBytes + bytes_for_bits(count) + count * sizeof(Ring);
+  const std::uint64_t bytes = ot::MaterialTag::kBytes + bytes_for_bits(count) + count * sizeof(Ring);
   return {.sender_bytes = bytes, .receiver_bytes = bytes, .flights = 2, .sender_ots = count, .receiver_ots = count};
 }
 
@@ -59,7 +59,7 @@ Bytes Multiplexer<Ring>::choose(const BitShares& bits) {
   require_stage(Stage::kNew, bits.size());
   stage_ = Stage::kChosen;
   bits_ = bits;
-  BufferSink out(MaterialTag::kBytes + bytes_for_bits(bits.size()));
+  BufferSink out(ot::MaterialTag::kBytes + bytes_for_bits(bits.size()));
   material_.tag_.write(out);
   (bits ^ BitShares(bits.size(), std::move(pads_.peers.choices))).write(out);
   return out.take();
@@ -68,7 +68,7 @@ Bytes Multiplexer<Ring>::choose(const BitShares& bits) {
 template <class Ring>
 Bytes Multiplexer<Ring>::forward(ByteView peer_choices, std::span<const Ring> values) {
   require_stage(Stage::kChosen, values.size());
-  const std::size_t expected = MaterialTag::kBytes + bytes_for_bits(values.size());
+  const std::size_t expected = ot::MaterialTag::kBytes + bytes_for_bits(values.size());
   require<ProtocolError>(peer_choices.size() == expected, "multiplexer: the peer's choices have ", peer_choices.size(),
                          " bytes, not ", expected);
   BufferSource in(peer_choices);

@@ -10,7 +10,7 @@
 #include "blindfl/base/secret.h"
 #include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/cost.h"
-#include "blindfl/mpc/material_tag.h"
+#include "blindfl/ot/material_tag.h"
 #include "blindfl/ot/pool.h"
 
 // Shared bit times shared number: the number where the bit is 1, zero where it is 0; with the bits of a comparison, a
@@ -52,7 +52,7 @@ class MultiplexerMaterial {
 
   std::size_t count_;
   bool with_again_;
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::optional<Pads> pads_;
   std::optional<Pads> again_;
 };

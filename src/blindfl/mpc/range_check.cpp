@@ -7,9 +7,9 @@
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/bit_products.h"
 #include "blindfl/mpc/compare.h"
-#include "blindfl/mpc/crossing.h"
-#include "blindfl/mpc/material_tag.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/ot/material_tag.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 
@@ -34,7 +34,7 @@ ShareMatrix distances(const ShareMatrix& z, double low, double high, Party party
 PartyCost product_of_bits_cost(std::size_t bits) {
   PartyCost cost;
   for (; bits > 1; bits -= bits / 2) {
-    const std::uint64_t bytes = 2 * bytes_for_bits(bits / 2) + (cost.flights == 0 ? MaterialTag::kBytes : 0);
+    const std::uint64_t bytes = 2 * bytes_for_bits(bits / 2) + (cost.flights == 0 ? ot::MaterialTag::kBytes : 0);
     cost = cost + PartyCost{bytes, bytes, 1, bits / 2, bits / 2};
   }
   return cost;
@@ -43,7 +43,7 @@ PartyCost product_of_bits_cost(std::size_t bits) {
 /// Shares of the product of all bits.
 BitShares product_of_bits(Session& session, std::uint32_t layer, BitShares bits) {
   auto& ots = session.ots();
-  const MaterialTag tag("product of bits", {bits.size()}, ots.sender(), ots.receiver());
+  const ot::MaterialTag tag("product of bits", {bits.size()}, ots.sender(), ots.receiver());
   for (bool first = true; bits.size() > 1; first = false) {
     const std::size_t half = bits.size() / 2;
     const BitProducts products(SharedFactorTriples(half, ots.sender(), ots.receiver()), slice(bits, 0, half),

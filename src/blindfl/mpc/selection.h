@@ -4,10 +4,10 @@
 #include <cstdint>
 #include <span>
 
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/multiplexer.h"
 #include "blindfl/mpc/party_cost.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/crossing.h"
 #include "blindfl/share/share_matrix.h"
 
 // A multiplexer between the parties of a session, and between matrices and its numbers.

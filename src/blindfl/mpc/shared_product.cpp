@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/crossing.h"
 #include "blindfl/share/integer_pieces.h"
 #include "blindfl/share/products.h"
 

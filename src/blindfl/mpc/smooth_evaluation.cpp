@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "blindfl/base/text.h"
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/round_trip.h"
 #include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 

@@ -35,9 +35,16 @@ inline constexpr net::StepInfo kObliviousTiles{
     "nothing: uniformly random bits"};
 inline constexpr net::StepInfo kOutputShare{12, net::Protection::kShare, "output share", "A's share of Z, rounded",
                                             "Z, rounded, to B"};
+inline constexpr net::StepInfo kLiftChoices{
+    70, net::Protection::kPadded, "lift choices",
+    "top bits of the sender's shares, each under a random choice of the sender's", "nothing: uniformly random bits"};
+inline constexpr net::StepInfo kLiftWords{
+    71, net::Protection::kPadded, "lift words",
+    "top bits of the sender's shares, each under a pad that the receiver does not have or turns into its share",
+    "nothing: uniformly random shares of products of two bits"};
 
-inline constexpr std::array<net::Step, 9> kOfSession = {kPublicKey,      kAgreement,      kHello,
-                                                        kSettings,       kScoringCoin,    kObliviousHello,
-                                                        kObliviousTrees, kObliviousTiles, kOutputShare};
+inline constexpr std::array<net::Step, 11> kOfSession = {
+    kPublicKey,      kAgreement,      kHello,       kSettings,    kScoringCoin, kObliviousHello,
+    kObliviousTrees, kObliviousTiles, kOutputShare, kLiftChoices, kLiftWords};
 
 }  // namespace blindfl::protocol::steps

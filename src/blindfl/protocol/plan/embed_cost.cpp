@@ -5,7 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/layers/oblivious_product.h"
-#include "blindfl/protocol/session/ot_pools.h"
+#include "blindfl/protocol/session/party_cost.h"
 
 namespace blindfl::protocol {
 
@@ -42,10 +42,8 @@ LayerCost encrypted_field(const EmbedMatMulParams& params, Party party, const Em
   return cost_of_updates({params.encrypted_update(field), std::move(updates)}, party);
 }
 
-// Seconds on one core of the machine that docs/appendix/planner.md names: of an AES block of trees or rows, and of a
-// random OT at either side.
+// Seconds on one core of the machine that docs/appendix/planner.md names: of an AES block of trees or rows.
 constexpr double kSecondsOfBlock = 1.0e-9;
-constexpr double kSecondsOfOt = 8e-9;
 
 /// The correction that makes pieces of looked-up embeddings: a word for each value. And what pieces give away.
 void add_pieces(const EmbedMatMulParams& params, Party party, LayerCost& cost) {
@@ -57,10 +55,6 @@ void add_pieces(const EmbedMatMulParams& params, Party party, LayerCost& cost) {
 
 }  // namespace
 
-std::uint64_t tile_bytes_of(std::uint64_t ots) {
-  return (ots * OtPools::tile_bytes() + ot::kTileOts - 1) / ot::kTileOts;
-}
-
 LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedField field) {
   field.scheme = kByOt;
   const std::string refused = ot_refusal(field);
@@ -69,10 +63,10 @@ LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedFi
   const ot::TablePlan plan = lookup_plan(params.spec().batch, field.field.categories, dimension);
   const double blocks =
       plan.keys_blocks() + plan.rows_blocks(sizeof(std::uint64_t)) + plan.rows_blocks(sizeof(UInt128));
-  const double seconds = kSecondsOfBlock * blocks + kSecondsOfOt * static_cast<double>(plan.ots());
+  const double seconds = kSecondsOfBlock * blocks + kOtSeconds * static_cast<double>(plan.ots());
   LayerCost cost;
   cost.step.seconds_a = cost.step.seconds_b = seconds;
-  const std::uint64_t asked = plan.ask_bytes() + tile_bytes_of(plan.ots());
+  const std::uint64_t asked = plan.ask_bytes() + ot_bytes(plan.ots());
   const std::uint64_t answered =
       plan.answer_bytes() + plan.gather_bytes(sizeof(std::uint64_t)) + plan.scatter_bytes(sizeof(UInt128));
   cost.step.bytes_to_a = party == Party::kA ? answered : asked;
@@ -113,9 +107,10 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
     for (const auto& plan : {gradient, derivative}) cost.step += cost_of_product(*plan, party, all_of(plan->spec()));
   }
   // Operands, lookups; products, share of Z; what B's dZ makes, shares of dE. Under a shared top what shares of dZ need
-  // comes in the place of the share of Z. Gradients of tables, where they are exchanged, are half a round trip more,
-  // and so is asking for look-ups by oblivious transfer; neither is a single field's.
-  cost.step.rounds = 3;
+  // comes in the place of the share of Z, and then lifts. Gradients of tables, where they are exchanged, are half a
+  // round trip more, and so is asking for look-ups by oblivious transfer; neither is a single field's.
+  cost.step += cost_of_lifts(room_lift_cost(params.lifts(batch)));
+  cost.step.rounds = params.shared() ? 4 : 3;
   for (const auto& plan : {embedding, gradient, derivative}) cost.take_keys(scheme, *plan);
   cost.memory_b = embedding->operand_memory() + derivative->operand_memory();
   cost.memory_a = params.shared() ? cost.memory_b : embedding->operand_memory();
@@ -123,9 +118,10 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   const he::Exposure one_way = gradient->exposure_of_product() + derivative->exposure_of_product();
   const auto passes = static_cast<double>(params.passes());
   cost.exposure = passes * (both_pieces + (params.shared() ? 2.0 : 1.0) * one_way);
-  const double derivatives = static_cast<double>(batch) * static_cast<double>(params.spec().out);
-  cost.exposure.lift_failure +=
-      params.failure_of_weights() + passes * derivatives * params.failure_of_derivative_lift();
+  cost.exposure.lift_failure += params.failure_of_weights();
+  if (!params.shared()) return cost;
+  const double derivatives = static_cast<double>(batch) * static_cast<double>(params.inputs());
+  cost.exposure.lift_failure += passes * derivatives * params.failure_of_derivative_lift();
   return cost;
 }
 

@@ -20,8 +20,6 @@ namespace blindfl::protocol {
 /// steps' at a time: their bytes are a step's part of them, rounded up.
 /// Throws InvalidArgument, with the reason, if the field's table cannot be one.
 [[nodiscard]] LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedField field);
-/// Of so many random OTs, in tiles: from who receives them to who sends.
-[[nodiscard]] std::uint64_t tile_bytes_of(std::uint64_t ots);
 
 /// What the products with the weights cost under `scheme`: of both shares of the embeddings with both of the weights,
 /// the weights' gradient and the embeddings' derivative. The layer's round trips are in it.

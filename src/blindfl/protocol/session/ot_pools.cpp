@@ -6,6 +6,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/ot/setup.h"
+#include "blindfl/protocol/session/crossing.h"
 #include "blindfl/protocol/session/steps.h"
 
 namespace blindfl::protocol {
@@ -16,16 +17,6 @@ constexpr std::size_t kOtHelloBytes = ot::kSenderHelloBytes + ot::kReceiverHello
 
 ot::OtSpec ot_spec(const std::array<std::byte, 32>& id, Party sender) {
   return {.id = id, .sender = sender, .tree_depth = OtPools::kTreeDepth};
-}
-
-/// Sends `mine` and receives as much, at the same time.
-Bytes swapped(Session& session, net::Step step, ByteView mine) {
-  const net::Message message{step, 0, mine.size()};
-  Bytes theirs;
-  session.exchange(
-      message.size, [&] { session.channel().send(message, mine); },
-      [&] { theirs = session.channel().receive(message); });
-  return theirs;
 }
 
 std::size_t missing_tiles(std::uint64_t wanted, std::uint64_t ready) {
@@ -45,12 +36,12 @@ OtPools::Pools OtPools::set_up(Session& session, const std::array<std::byte, 32>
   Bytes hellos = sending.hello();
   const Bytes as_receiver = receiving.hello();
   hellos.insert(hellos.end(), as_receiver.begin(), as_receiver.end());
-  const Bytes their_hellos = swapped(session, steps::kObliviousHello, hellos);
+  const Bytes their_hellos = cross(session, steps::kObliviousHello, 0, hellos);
   const ByteView their_points = ByteView(their_hellos).first(ot::kSenderHelloBytes);
   const ByteView their_point = ByteView(their_hellos).subspan(ot::kSenderHelloBytes);
 
   auto [receiver, trees] = std::move(receiving).finish(their_points, random);
-  const Bytes their_trees = swapped(session, steps::kObliviousTrees, trees);
+  const Bytes their_trees = cross(session, steps::kObliviousTrees, 0, trees);
   return {std::move(sending).finish(their_point, their_trees), std::move(receiver)};
 }
 

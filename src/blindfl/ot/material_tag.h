@@ -9,7 +9,7 @@
 #include "blindfl/base/bytes.h"
 #include "blindfl/ot/pool.h"
 
-namespace blindfl::mpc {
+namespace blindfl::ot {
 
 /// What both parties' material must have in common: its purpose and size, and the places in the pools where it was
 /// taken. Pads that do not belong together give numbers, and nothing would tell that they are wrong: so the first
@@ -19,10 +19,10 @@ class MaterialTag {
   static constexpr std::size_t kBytes = 16;
 
   /// Before anything is taken.
-  MaterialTag(std::string_view purpose, std::initializer_list<std::uint64_t> numbers, const ot::RandomOtSender& sender,
-              const ot::RandomOtReceiver& receiver);
+  MaterialTag(std::string_view purpose, std::initializer_list<std::uint64_t> numbers, const RandomOtSender& sender,
+              const RandomOtReceiver& receiver);
   /// Of one direction only.
-  MaterialTag(std::string_view purpose, std::uint64_t count, const ot::OtSession::Digest& place);
+  MaterialTag(std::string_view purpose, std::initializer_list<std::uint64_t> numbers, const OtSession::Digest& place);
 
   void write(ByteSink& out) const;
   /// Throws ProtocolError if the peer's is another.
@@ -32,4 +32,4 @@ class MaterialTag {
   std::array<std::byte, kBytes> tag_{};
 };
 
-}  // namespace blindfl::mpc
+}  // namespace blindfl::ot

@@ -1,15 +1,15 @@
-#include "blindfl/mpc/material_tag.h"
+#include "blindfl/ot/material_tag.h"
 
 #include <algorithm>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 
-namespace blindfl::mpc {
+namespace blindfl::ot {
 
 namespace {
 
-using Place = ot::OtSession::Digest;
+using Place = OtSession::Digest;
 
 void hash_into(std::span<std::byte, MaterialTag::kBytes> tag, std::string_view purpose,
                std::initializer_list<std::uint64_t> numbers, std::initializer_list<Place> places) {
@@ -24,15 +24,15 @@ void hash_into(std::span<std::byte, MaterialTag::kBytes> tag, std::string_view p
 }  // namespace
 
 MaterialTag::MaterialTag(std::string_view purpose, std::initializer_list<std::uint64_t> numbers,
-                         const ot::RandomOtSender& sender, const ot::RandomOtReceiver& receiver) {
+                         const RandomOtSender& sender, const RandomOtReceiver& receiver) {
   // In an order that both parties find: what one sends the other receives.
   const Place one = sender.place();
   const Place other = receiver.place();
   hash_into(tag_, purpose, numbers, {std::min(one, other), std::max(one, other)});
 }
 
-MaterialTag::MaterialTag(std::string_view purpose, std::uint64_t count, const Place& place) {
-  hash_into(tag_, purpose, {count}, {place});
+MaterialTag::MaterialTag(std::string_view purpose, std::initializer_list<std::uint64_t> numbers, const Place& place) {
+  hash_into(tag_, purpose, numbers, {place});
 }
 
 void MaterialTag::write(ByteSink& out) const {
@@ -46,4 +46,4 @@ void MaterialTag::check(ByteSource& in) const {
                          "the peer's random OTs are not those that were taken here: the parties are out of step");
 }
 
-}  // namespace blindfl::mpc
+}  // namespace blindfl::ot
