@@ -53,8 +53,9 @@ void run_ciphers(Session& s, const SharedPair& z) {
                             .other = 3,
                             .left_scale = 20,
                             .right_scale = 20,
-                            .largest_left = 16,
-                            .largest = 64});
+                            .left_ring = 38,
+                            .largest = 64,
+                            .result_ring = 40});
   (void)product.product(mine, mine);
 }
 

@@ -84,7 +84,6 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {mpc::steps::kScoreShare, 61},
       {mpc::steps::kRangeShare, 62},
       {mpc::steps::kInputDifference, 63},
-      {mpc::steps::kPieces, 64},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -167,7 +166,6 @@ TEST(Step, SaysWhatProtectsIt) {
       {mpc::steps::kScoreShare, "share"},
       {mpc::steps::kRangeShare, "share"},
       {mpc::steps::kInputDifference, "padded"},
-      {mpc::steps::kPieces, "share"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

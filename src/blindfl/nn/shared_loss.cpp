@@ -15,6 +15,7 @@
 #include "blindfl/nn/shared_weight.h"
 #include "blindfl/nn/watched_function.h"
 #include "blindfl/nn/watched_values.h"
+#include "blindfl/protocol/session/room_lift.h"
 
 namespace blindfl::nn {
 
@@ -140,8 +141,12 @@ SharedLossImpl::Parts::ForValues& SharedLossImpl::Parts::for_values() {
 ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batch& batch) {
   ForValues& parts = for_values();
   const bool at_b = session.party() == protocol::Party::kB;
+  const auto in_ring = [&](const ShareMatrix& share, int ring) {
+    return protocol::lift_with_room(session, layer, share, ring);
+  };
   const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
-  ShareMatrix factor = narrowed(rescale(narrowed(z, mpc::kValueRing), kLossFactorScale), kLossRing);
+  ShareMatrix factor = rescale(in_ring(narrowed(z, mpc::kValueRing), kLossRing + kSharedScale - kLossFactorScale),
+                               kLossFactorScale);
   ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
   if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
   if (family == Family::kLinear) {
@@ -158,7 +163,7 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
   ShareMatrix normaliser;
   if (family == Family::kMultinomial) {
     const Normalised scores = normalised(z);
-    normaliser = at_loss_scale(scores.largest + scores.logs);
+    normaliser = at_loss_scale(in_ring(scores.largest + scores.logs, kLossRing + kSharedScale - kLossScale));
   } else {
     WatchedFunction& function = family == Family::kLogistic ? *parts.softplus : *functions.at(0);
     normaliser = at_loss_scale(function.evaluate(z).front());
@@ -205,11 +210,7 @@ SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const d
   ShareMatrix& share = derivative.share;
   if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
   for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
-  if (linear) {
-    parts.differences->see(share);
-    share = mpc::make_pieces(parts.session, parts.layer, share);
-    derivative.integers = true;
-  }
+  if (linear) parts.differences->see(share);
   return {scores, std::move(derivative)};
 }
 

@@ -13,7 +13,7 @@ constexpr int kSharedScale = 18;
 
 /// Room that source layers leave above their outputs for a top on shares: so that shares of Z at `kSharedScale` are
 /// modulo 2^64.
-constexpr int kSharedOutputRoom = 26;
+constexpr int kSharedOutputRoom = 0;
 
 /// Public facts that all layers of a shared top need: the same at both parties.
 struct SharedTopOptions {
