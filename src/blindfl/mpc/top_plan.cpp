@@ -15,12 +15,9 @@ namespace blindfl::mpc {
 
 namespace {
 
-/// Seconds of each party for a random OT that is made and used, on one core with VAES: bench_ot, bench_compare.
-constexpr double kOtSeconds = 11e-9;
-
 /// What is made of random OTs: both parties work at the same time.
 TopUse by_ots(const PartyCost& cost) {
-  const double seconds = kOtSeconds * static_cast<double>(cost.a_ots + cost.b_ots);
+  const double seconds = protocol::kOtSeconds * static_cast<double>(cost.a_ots + cost.b_ots);
   return {.cost = cost, .seconds_a = seconds, .seconds_b = seconds, .together = seconds, .exposure = {}};
 }
 

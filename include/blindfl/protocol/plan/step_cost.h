@@ -19,6 +19,7 @@ class Scheme;
 namespace blindfl::protocol {
 
 class EncryptedUpdateParams;
+struct PartyCost;
 
 /// The line between the parties: public, and the same at both.
 struct Link {
@@ -68,6 +69,12 @@ struct LayerCost {
 /// A whole product: the peer of `multiplier` encrypts its matrix for it, and gets the reply. `nonzeros` values of what
 /// is multiplied with are not 0. Round trips are left to the caller: messages of several products travel together.
 [[nodiscard]] StepCost cost_of_product(const he::Plan& plan, Party multiplier, double nonzeros);
+
+/// Lifts with room, all in the same messages: their bytes, with `ot_bytes` of the random OTs that each party uses up.
+/// Round trips are left to the caller.
+[[nodiscard]] StepCost cost_of_lifts(const PartyCost& lifts);
+/// What so many random OTs take of tiles, which travel whole and not in every step: on average, rounded up.
+[[nodiscard]] std::uint64_t ot_bytes(std::uint64_t ots);
 
 /// Updates under encryption at `holder`, and the products with what it holds; round trips are left to the caller. Rows
 /// are taken to have all the non-zero values that they may have.

@@ -9,6 +9,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
 #include "blindfl/protocol/layers/steps.h"
+#include "blindfl/protocol/session/room_lift.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::protocol {
@@ -288,6 +289,8 @@ MatMulGradients MatMul::backward_shared(const IntMatrix& x, const Derivative& de
   const ShareMatrix own = share_for(me, derivative);
   const ShareMatrix sent = share_for(other, derivative);
   begin_pass(Pass::kBackward, x.rows());
+  // Before values wait for it.
+  reserve(session_, room_lift_cost(params_.lifts()));
   WeightProduct* mine = product(me);
   WeightProduct* peers = product(other);
   const auto send_derivative = [&] {
@@ -306,17 +309,25 @@ MatMulGradients MatMul::backward_shared(const IntMatrix& x, const Derivative& de
     if (peers) of_peers = peers->receive_gradient(x.rows());
   };
   session_.exchange(mine ? mine->gradient_bytes(x.rows()) : 0, send_gradient, receive_gradient);
-  // From here on each share is a number by itself. A failed lift would move a weight by a power of 2 that nobody asked
-  // for: no budget holds the run to what the ring was chosen for, as under an open top, because nobody has dZ.
-  const auto finish = [&](std::optional<ShareMatrix>& raw, Party features_of) {
-    if (raw) {
-      raw = finished_gradient(lifted(*raw), derivative, params_.spec().batch, params_.gradient_scale(features_of));
-    }
-  };
-  finish(of_mine, me);
-  finish(of_peers, other);
   if (me == Party::kB) std::swap(of_mine, of_peers);
-  return {std::move(of_mine), std::move(of_peers)};
+  return finished_shared({std::move(of_mine), std::move(of_peers)}, derivative);
+}
+
+// From here on each share is a number by itself, in the ring of 2^128.
+MatMulGradients MatMul::finished_shared(MatMulGradients raw, const Derivative& derivative) {
+  std::vector<LiftedShare> shares;
+  for (const auto* gradient : {&raw.weight_a, &raw.weight_b}) {
+    if (*gradient) shares.push_back({**gradient});
+  }
+  const std::vector<ShareMatrix> lifted = lift_with_room(session_, layer_, shares);
+  auto next = lifted.begin();
+  const auto finish = [&](std::optional<ShareMatrix>& gradient, Party features_of) {
+    if (!gradient) return;
+    gradient = finished_gradient(*next++, derivative, params_.spec().batch, params_.gradient_scale(features_of));
+  };
+  finish(raw.weight_a, Party::kA);
+  finish(raw.weight_b, Party::kB);
+  return raw;
 }
 
 Settings MatMul::state_settings() const {

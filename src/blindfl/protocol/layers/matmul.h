@@ -116,6 +116,8 @@ class MatMul {
   [[nodiscard]] std::uint64_t encrypted_steps() const;
   [[nodiscard]] MatMulGradients backward_open(const IntMatrix& x, const Derivative& derivative);
   [[nodiscard]] MatMulGradients backward_shared(const IntMatrix& x, const Derivative& derivative);
+  /// Lifted from the rings of their products.
+  [[nodiscard]] MatMulGradients finished_shared(MatMulGradients raw, const Derivative& derivative);
   /// Local step under a shared top: this party's share of dZ as the product with a party's features takes it.
   [[nodiscard]] ShareMatrix share_for(Party features_of, const Derivative& derivative) const;
   void begin_pass(Pass pass, std::size_t rows);

@@ -104,7 +104,8 @@ void MatMulParams::choose_gradients() {
     GradientProduct& chosen = party == Party::kA ? gradient_a_ : gradient_b_;
     chosen.derivative_scale = std::max(std::min(derivative_.scale(), kDerivativeScale), coarsest);
     if (party == Party::kA && shares_gradient(party) && !shared()) choose_scaled();
-    if (shares_gradient(party) && !scaled_) choose_lifted(party, coarsest);
+    if (shares_gradient(party) && shared()) choose_lifted_with_room(party, coarsest);
+    if (shares_gradient(party) && !shared() && !scaled_) choose_lifted(party, coarsest);
     if (shared() && encrypted(party)) choose_encrypted(party);
   }
   if (spec_.in_b == 0 || shared()) return;
@@ -121,17 +122,10 @@ void MatMulParams::choose_lifted(Party party, int coarsest) {
   const auto lift_at = [&](int scale) {
     lifted.bits = product_bits(std::min(spec_.batch, kExpectedGrowth), bound, derivative_bound(scale));
     lifted.scale = features(party).scale() + scale;
-    lifted.mean_bits = lifted.bits;
-    if (shared()) {
-      // Nobody knows dZ, so nothing can hold a run to a mean: every gradient is taken to be as large as is expected of
-      // the largest. And the factor of a short batch meets shares of the gradient, instead of dZ before.
-      lifted.factor_bits = bit_length(spec_.batch);
-    } else {
-      const auto mean = static_cast<UInt128>(std::ceil(std::ldexp(mean_derivative(), scale)));
-      // All that LiftBudget lets pass, however large a gradient is expected to be.
-      lifted.mean_bits = product_bits(spec_.batch, bound, mean);
-      lifted.bits = std::max(lifted.bits, lifted.mean_bits);
-    }
+    const auto mean = static_cast<UInt128>(std::ceil(std::ldexp(mean_derivative(), scale)));
+    // All that LiftBudget lets pass, however large a gradient is expected to be.
+    lifted.mean_bits = product_bits(spec_.batch, bound, mean);
+    lifted.bits = std::max(lifted.bits, lifted.mean_bits);
     lifted.ring_bits = he::ring_for_lifts(lifted.mean_bits, run_values(in(party), spec_.out));
     return lifted.ring_bits <= ShareMatrix::kMostRingBits;
   };
@@ -143,6 +137,37 @@ void MatMulParams::choose_lifted(Party party, int coarsest) {
                            ". Lower the scale or range of features or derivative, or the length of the run");
   chosen.ring_bits = lifted.ring_bits;
   check_gradient(gradient_bits(party), gradient_scale(party));
+}
+
+// Nobody knows dZ, so nothing can hold a run to a mean, and a lift must not fail for any gradient: all rows of a batch
+// have the largest feature and the largest derivative.
+void MatMulParams::choose_lifted_with_room(Party party, int coarsest) {
+  GradientProduct& chosen = party == Party::kA ? gradient_a_ : gradient_b_;
+  LiftedGradient& lifted = chosen.lifted;
+  const auto lift_at = [&](int scale) {
+    const int largest = product_bits(spec_.batch, features(party).bound(), derivative_bound(scale));
+    lifted.bits = std::max(largest, noise_bits(party)) + 1;
+    lifted.scale = features(party).scale() + scale;
+    chosen.ring_bits = lifted.bits + kRoomOfLifts;
+    return chosen.ring_bits < ShareMatrix::kMostRingBits;
+  };
+  while (!lift_at(chosen.derivative_scale) && chosen.derivative_scale > coarsest) --chosen.derivative_scale;
+  require<InvalidArgument>(chosen.ring_bits < ShareMatrix::kMostRingBits, where(), ": gradients of ", lifted.bits,
+                           " bits at scale ", lifted.scale,
+                           " could overflow. Lower the scale or range of features or derivative");
+  // Lifted shares fill that of 2^128. And the factor of a short batch meets them, instead of dZ before.
+  lifted.ring_bits = ShareMatrix::kMostRingBits;
+  lifted.factor_bits = bit_length(spec_.batch);
+  check_gradient(gradient_bits(party), gradient_scale(party));
+}
+
+std::vector<RoomLift> MatMulParams::lifts() const {
+  std::vector<RoomLift> lifts;
+  for (const Party party : {Party::kA, Party::kB}) {
+    if (!shared() || !shares_gradient(party)) continue;
+    lifts.push_back({.values = in(party) * spec_.out, .from = gradient(party).ring_bits});
+  }
+  return lifts;
 }
 
 // Shares of dZ itself are lifted, and meet as integers under encryption.
@@ -282,18 +307,18 @@ he::ProductSpec MatMulParams::forward(Party party, std::size_t rows) const {
           .noise_bits = std::max(rounded_off - 1, 0)};
 }
 
+int MatMulParams::noise_bits(Party party) const {
+  const int result_scale = features(party).scale() + gradient(party).derivative_scale;
+  // Scaled: about a unit of the weights.
+  return scaled_ ? result_scale - spec_.weight_scale + 1 : std::max(result_scale - gradient_precision(spec_.batch), 0);
+}
+
 he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {
   check_rows(rows);
   const GradientProduct& chosen = gradient(party);
-  const int result_scale = features(party).scale() + chosen.derivative_scale;
   // In a short batch few rows count for as much as all of a full one, and one alone may.
   UInt128 largest = derivative_bound(chosen.derivative_scale) * spec_.batch;
-  int noise_bits = std::max(result_scale - gradient_precision(spec_.batch), 0);
-  if (scaled_) {
-    largest = derivative_bound(chosen.derivative_scale, SgdPlan(spec_.sgd).largest_learning_rate());
-    // About a unit of the weights.
-    noise_bits = result_scale - spec_.weight_scale + 1;
-  }
+  if (scaled_) largest = derivative_bound(chosen.derivative_scale, SgdPlan(spec_.sgd).largest_learning_rate());
   return {.rows = in(party),
           .inner = rows,
           .cols = spec_.out,
@@ -303,7 +328,7 @@ he::ProductSpec MatMulParams::backward(Party party, std::size_t rows) const {
           .right_bits = shared() ? ShareMatrix::kMostRingBits : bit_length(largest) + 1,
           .run_values = run_values(in(party), spec_.out),
           .ring_bits = chosen.ring_bits,
-          .noise_bits = noise_bits,
+          .noise_bits = noise_bits(party),
           .lifted_bits = chosen.lifted.mean_bits};
 }
 

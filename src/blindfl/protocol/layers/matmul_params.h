@@ -2,11 +2,13 @@
 
 #include <cstddef>
 #include <string>
+#include <vector>
 
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/layer_options.h"
 #include "blindfl/protocol/layers/lifted_gradient.h"
 #include "blindfl/protocol/layers/update.h"
+#include "blindfl/protocol/session/room_lift.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/settings.h"
 #include "blindfl/tensor/fixed_point.h"
@@ -95,6 +97,8 @@ class MatMulParams {
 
   /// Forward passes that hiding is made for.
   [[nodiscard]] std::uint64_t passes() const { return counted_passes(spec_.run, spec_.sgd); }
+  /// Under a shared top: gradients that a backward pass lifts with room, of A's weights before those of B's.
+  [[nodiscard]] std::vector<RoomLift> lifts() const;
   /// Of a product that opens so many values in a pass: see ProductSpec.
   [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
 
@@ -130,6 +134,8 @@ class MatMulParams {
   void choose_gradients();
   void choose_scaled();
   void choose_lifted(Party party, int coarsest);
+  void choose_lifted_with_room(Party party, int coarsest);
+  [[nodiscard]] int noise_bits(Party party) const;
   void choose_encrypted(Party party);
   [[nodiscard]] UInt128 derivative_bound(int scale, double times = 1) const;
   /// Of derivatives by magnitude, over a run.

@@ -16,6 +16,22 @@ double nonzeros(const MatMulParams& params, Party party) {
   return static_cast<double>(params.spec().batch) * static_cast<double>(params.most_nonzeros(party));
 }
 
+/// The lift of a party's gradient under a shared top. Those of both parties travel together: B's is what it adds.
+StepCost lift_of(const MatMulParams& params, Party party) {
+  const std::vector<RoomLift> lifts = params.lifts();
+  if (lifts.empty()) return {};
+  const StepCost all = cost_of_lifts(room_lift_cost(lifts));
+  if (lifts.size() == 1) return all;
+  const StepCost of_a = cost_of_lifts(room_lift_cost(lifts.front()));
+  if (party == Party::kA) return of_a;
+  return {.seconds_a = all.seconds_a - of_a.seconds_a,
+          .seconds_b = all.seconds_b - of_a.seconds_b,
+          .bytes_to_a = all.bytes_to_a - of_a.bytes_to_a,
+          .bytes_to_b = all.bytes_to_b - of_a.bytes_to_b,
+          .rounds = 0,
+          .together = all.together - of_a.together};
+}
+
 /// A multiplies twice with what B encrypts: V_A, which every step changes, and dZ. Under a shared top so does B.
 LayerCost learned_by_product(const MatMulParams& params, Party party, const he::Scheme& scheme) {
   const auto forward = scheme.plan(params.forward(party, params.spec().batch));
@@ -24,7 +40,9 @@ LayerCost learned_by_product(const MatMulParams& params, Party party, const he::
   cost.step = cost_of_product(*forward, party, nonzeros(params, party));
   cost.step += cost_of_product(*backward, party, nonzeros(params, party));
   for (const auto& plan : {forward, backward}) cost.take_keys(scheme, *plan);
-  cost.step.rounds = 2;  // [[V_A]], product and share of Z; [[dZ]], product
+  cost.step += lift_of(params, party);
+  // [[V_A]], product and share of Z; [[dZ]], product; choices and words of lifts.
+  cost.step.rounds = params.shared() ? 3 : 2;
   (party == Party::kA ? cost.memory_a : cost.memory_b) = forward->operand_memory();
   cost.exposure =
       static_cast<double>(params.passes()) * (forward->exposure_of_product() + backward->exposure_of_product());
@@ -51,7 +69,7 @@ LayerCost learned(const MatMulParams& params, Party party, const he::Scheme& sch
                                            : learned_by_product(params, party, scheme);
   // B's messages travel with those for A's features, as far as there are any.
   if (party == Party::kB && params.in(Party::kA) > 0) {
-    cost.step.rounds = params.encrypted(Party::kA) && !params.encrypted(Party::kB) ? 1 : 0;
+    cost.step.rounds = params.encrypted(Party::kA) && !params.encrypted(Party::kB) ? 2 : 0;
   }
   return cost;
 }

@@ -4,6 +4,7 @@
 
 #include "blindfl/he/plan.h"
 #include "blindfl/protocol/layers/encrypted_update_params.h"
+#include "blindfl/protocol/session/party_cost.h"
 
 namespace blindfl::protocol {
 
@@ -52,6 +53,21 @@ StepCost cost_of_product(const he::Plan& plan, Party multiplier, double nonzeros
   const he::ProductTimes times = plan.times(nonzeros);
   return for_parties(multiplier, times.load + times.multiply, times.encrypt + times.open, plan.operand_bytes(),
                      plan.reply_bytes());
+}
+
+std::uint64_t ot_bytes(std::uint64_t ots) {
+  return (ots * OtPools::tile_bytes() + ot::kTileOts - 1) / ot::kTileOts;
+}
+
+StepCost cost_of_lifts(const PartyCost& lifts) {
+  const double seconds = kOtSeconds * static_cast<double>(lifts.a_ots + lifts.b_ots);
+  // Who receives random OTs sends the tiles.
+  return {.seconds_a = seconds,
+          .seconds_b = seconds,
+          .bytes_to_a = lifts.b_bytes + ot_bytes(lifts.a_ots),
+          .bytes_to_b = lifts.a_bytes + ot_bytes(lifts.b_ots),
+          .rounds = 0,
+          .together = seconds};
 }
 
 LayerCost cost_of_updates(const EncryptedUpdateParams& update, Party holder) {

@@ -74,6 +74,7 @@ void finish_lift(std::vector<ShareMatrix>& results, std::span<const LiftedShare>
 }  // namespace
 
 PartyCost room_lift_cost(std::span<const RoomLift> lifts) {
+  if (lifts.empty()) return {};
   for (const RoomLift& lift : lifts) check_lift(lift);
   const ot::RingAndSizes from_a = sizes_of(Party::kA, lifts);
   const ot::RingAndSizes from_b = sizes_of(Party::kB, lifts);

@@ -20,6 +20,9 @@
 
 namespace blindfl::protocol {
 
+/// Bits of a ring that a secret of so many bits, read as a magnitude, leaves free: a sign, and one more.
+constexpr int kRoomOfLifts = 2;
+
 /// So many values, shared modulo 2^from, that get shares modulo 2^to.
 struct RoomLift {
   std::size_t values = 0;
