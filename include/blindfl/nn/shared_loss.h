@@ -34,8 +34,9 @@ class SharedLossImpl : public FederatedModule, public RangeWatcher {
     SharedDerivative derivative_;
   };
   /// Shares of the derivative of the mean loss over the batch's rows, of which B has the labels.
-  /// Cost: a function of the scores; for kMultinomial a maximum and three of them; for kLinear nothing. Reveals: nothing. Throws DataError at B if a label is not one of the family's; InvalidArgument if
-  /// rows have weights, or do not count.
+  /// Cost: a function of the scores; for kMultinomial a maximum and three of them; for kLinear nothing. Reveals:
+  /// nothing. Throws DataError at B if a label is not one of the family's; InvalidArgument if rows have weights, or do
+  /// not count.
   [[nodiscard]] Step forward(const SharedTensor& scores, const data::Batch& batch);
 
   /// This party's share of the sum of the losses of a batch's rows, 1 x 1: for `open_mean`.

@@ -23,8 +23,8 @@ PartyCost relu_derivative_cost(std::size_t values, int ring_bits) {
 SharedRelu::SharedRelu(Session& session, int value_bits, int ring_bits)
     : session_(session), layer_(session.new_layer()), value_bits_(value_bits), ring_bits_(ring_bits) {
   require<InvalidArgument>(value_bits >= 2 && value_bits <= 64, "ReLU: values of 2 to 64 bits, not ", value_bits);
-  require<InvalidArgument>((ring_bits >= value_bits && ring_bits <= 64) || ring_bits == 128,
-                           "ReLU: results of ", value_bits, " bits modulo 2^64 or less, or 2^128, not 2^", ring_bits);
+  require<InvalidArgument>((ring_bits >= value_bits && ring_bits <= 64) || ring_bits == 128, "ReLU: results of ",
+                           value_bits, " bits modulo 2^64 or less, or 2^128, not 2^", ring_bits);
 }
 
 ShareMatrix SharedRelu::forward(const ShareMatrix& z, Keep keep) {

@@ -61,9 +61,8 @@ inline constexpr net::StepInfo kInputDifference{
     "the sender's share of values, less its share of random numbers that nobody knows, modulo 2^32",
     "nothing: values less uniformly random numbers"};
 
-inline constexpr std::array<net::Step, 14> kAll = {kComparison,      kChoices,         kSelection,     kBitProducts,
-                                                   kFunctionOperand, kFunctionReply,   kSharedOperand, kSharedProduct,
-                                                   kElementOperand,  kElementReply,    kSumShare,      kScoreShare,
-                                                   kRangeShare,      kInputDifference};
+inline constexpr std::array<net::Step, 14> kAll = {
+    kComparison,    kChoices,        kSelection,    kBitProducts, kFunctionOperand, kFunctionReply, kSharedOperand,
+    kSharedProduct, kElementOperand, kElementReply, kSumShare,    kScoreShare,      kRangeShare,    kInputDifference};
 
 }  // namespace blindfl::mpc::steps

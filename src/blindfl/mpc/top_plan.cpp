@@ -117,9 +117,8 @@ TopPlan::Hidden TopPlan::make_hidden(const he::Scheme& scheme, std::size_t width
   const int gradient_ring = SharedProductParams(products.gradient).ring_bits();
   layer.values = value_lift(width, std::max(SharedProductParams(products.output).ring_bits(), gradient_ring));
   layer.derivatives = value_lift(next, std::max(SharedProductParams(products.derivative).ring_bits(), gradient_ring));
-  layer.gradients = {
-      {{.values = width * next, .from = products.gradient.result_ring, .to = products.gradient_ring},
-       {.values = next, .from = kValueRing, .to = products.bias_ring}}};
+  layer.gradients = {{{.values = width * next, .from = products.gradient.result_ring, .to = products.gradient_ring},
+                      {.values = next, .from = kValueRing, .to = products.bias_ring}}};
   layer.of_gradients.lift_failure = products.gradient_failure;
   return layer;
 }
@@ -185,8 +184,8 @@ void TopPlan::add_backward(std::vector<TopUse>& uses) const {
   // Other losses have shares modulo 2^128 of their derivatives.
   if (hidden_.empty() && shape_.family != Family::kLinear) return;
   const std::size_t width = hidden_.empty() ? shape_.outputs : hidden_.front().width;
-  uses.push_back(
-      by_ots(protocol::room_lift_cost(protocol::RoomLift{.values = width, .from = kValueRing, .to = bias_ring(width, options_)})));
+  uses.push_back(by_ots(protocol::room_lift_cost(
+      protocol::RoomLift{.values = width, .from = kValueRing, .to = bias_ring(width, options_)})));
   uses.push_back(by_ots(protocol::room_lift_cost(value_lift(width, ShareMatrix::kMostRingBits))));
 }
 

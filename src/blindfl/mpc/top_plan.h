@@ -81,8 +81,8 @@ class TopPlan {
     std::shared_ptr<const he::Plan> output{};
     std::shared_ptr<const he::Plan> gradient{};
     std::shared_ptr<const he::Plan> derivative{};
-    protocol::RoomLift values{};                   ///< lifts what both products with the values take
-    protocol::RoomLift derivatives{};              ///< the same of derivatives by what it gives
+    protocol::RoomLift values{};                    ///< lifts what both products with the values take
+    protocol::RoomLift derivatives{};               ///< the same of derivatives by what it gives
     std::array<protocol::RoomLift, 2> gradients{};  ///< for the optimizer: of weights, of the bias
     he::Exposure of_gradients{};                    ///< of reading these as numbers
   };

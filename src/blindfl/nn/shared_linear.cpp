@@ -147,9 +147,9 @@ SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::size_t width, do
         const std::uint32_t layer = session.new_layer();
         SeededRandom random = session.weight_random(layer);
         auto bias = draw_shared_bias("bias", width, deviation, options, random);
-        return std::make_shared<Parts>(
-            Parts{session, layer, bias, SharedWeightState(session, "the bias of a shared top", std::vector{bias}),
-                  mpc::bias_ring(width, options)});
+        return std::make_shared<Parts>(Parts{session, layer, bias,
+                                             SharedWeightState(session, "the bias of a shared top", std::vector{bias}),
+                                             mpc::bias_ring(width, options)});
       }()) {}
 
 SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::shared_ptr<Parts> parts)
@@ -160,8 +160,7 @@ SharedBiasImpl::~SharedBiasImpl() = default;
 SharedTensor SharedBiasImpl::forward(const SharedTensor& x) {
   SharedTensor made = x;
   add_bias(made.share, *parts_->bias);
-  made.backward = [parts = parts_, bias = bias_, rows = x.rows,
-                   below = x.backward](const SharedDerivative& d) mutable {
+  made.backward = [parts = parts_, bias = bias_, rows = x.rows, below = x.backward](const SharedDerivative& d) mutable {
     ShareMatrix sums = summed_rows(d.share);
     if (sums.ring_bits() < ShareMatrix::kMostRingBits) {
       sums = lifted(protocol::lift_with_room(parts->session, parts->layer, sums, parts->ring));

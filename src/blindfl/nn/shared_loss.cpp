@@ -145,8 +145,8 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
     return protocol::lift_with_room(session, layer, share, ring);
   };
   const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
-  ShareMatrix factor = rescale(in_ring(narrowed(z, mpc::kValueRing), kLossRing + kSharedScale - kLossFactorScale),
-                               kLossFactorScale);
+  ShareMatrix factor =
+      rescale(in_ring(narrowed(z, mpc::kValueRing), kLossRing + kSharedScale - kLossFactorScale), kLossFactorScale);
   ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
   if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale), kLossRing);
   if (family == Family::kLinear) {

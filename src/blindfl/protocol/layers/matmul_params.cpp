@@ -165,7 +165,7 @@ std::vector<RoomLift> MatMulParams::lifts() const {
   std::vector<RoomLift> lifts;
   for (const Party party : {Party::kA, Party::kB}) {
     if (!shared() || !shares_gradient(party)) continue;
-    lifts.push_back({.values = in(party) * spec_.out, .from = gradient(party).ring_bits});
+    lifts.push_back({.values = in(party)*spec_.out, .from = gradient(party).ring_bits});
   }
   return lifts;
 }

@@ -15,8 +15,8 @@
 //   both: words    <--- cross --->  for the other half: (to - k) bits a value, in whole bytes
 //
 // With u and v the shares of s + 2^(k-2), which is at least 0 and below 2^(k-1): u + v = s + 2^(k-2) + w 2^k. Let m and
-// n be their top bits. If both are 0, u + v < 2^k and w = 0; if one or both are 1, u + v >= 2^(k-1), which the secret is
-// not, so that w = 1. Hence w = m + n - m n, and m n is the only product.
+// n be their top bits. If both are 0, u + v < 2^k and w = 0; if one or both are 1, u + v >= 2^(k-1), which the secret
+// is not, so that w = 1. Hence w = m + n - m n, and m n is the only product.
 
 namespace blindfl::protocol {
 
