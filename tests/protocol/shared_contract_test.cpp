@@ -174,8 +174,10 @@ TEST_F(SharedContract, NothingIsOpenedAndSharesOfTheDerivativeLeaveEncryptedUnde
   for (const Party party : kBoth) {
     std::vector<Step> steps;
     for (const auto& [step, count] : pair_.parties.recording(party).received()) steps.push_back(step);
-    EXPECT_EQ(steps, (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kForwardOperand,
-                                        steps::kForwardProduct, steps::kSharedDerivative, steps::kSharedGradient}));
+    EXPECT_EQ(steps, (std::vector<Step>{steps::kPublicKey, steps::kAgreement, steps::kHello, steps::kObliviousHello,
+                                        steps::kObliviousTrees, steps::kObliviousTiles, steps::kForwardOperand,
+                                        steps::kForwardProduct, steps::kSharedDerivative, steps::kSharedGradient,
+                                        steps::kLiftChoices, steps::kLiftWords}));
     // The plain scheme names the key that a message is encrypted under in its first 16 bytes.
     const Bytes key_of_peer = pair_.parties.session(peer_of(party)).key_owner().public_key();
     for (const Step step : std::vector<Step>{steps::kForwardOperand, steps::kSharedDerivative}) {

@@ -46,12 +46,12 @@ class SharedEmbedContract : public ::testing::Test {
   }
   [[nodiscard]] ShareMatrix elements(Party party) { return narrowed(dz(party), params().weight_lift().ring_bits); }
   [[nodiscard]] ShareMatrix numbers(Party party) {
-    return lifted(narrowed(dz(party), params().lifted_derivative_ring()));
+    return lifted(narrowed(dz(party), params().embedding_derivative_ring()));
   }
   /// A party's share of the weights, transposed, as the backward product has it.
   [[nodiscard]] ShareMatrix weights(Party party) {
     return narrowed(rescale(transpose(pair_.at(party).weight()->piece), params().backward_weight_scale()),
-                    params().derivative_lift().ring_bits);
+                    params().embedding_derivative_ring());
   }
 
   [[nodiscard]] ShareMatrix opened_by(Party party, Step step, const he::ProductSpec& product) {
@@ -179,7 +179,9 @@ TEST_F(SharedEmbedContract, APartyReceivesTheseMessagesAndNoOthers) {
         {steps::kPieceCorrection, peers}, {steps::kTableOperand, own},    {steps::kLookupProduct, peers},
         {steps::kWeightOperand, 1},       {steps::kEmbeddingProduct, 1},  {steps::kSharedDerivative, 1},
         {steps::kSharedGradient, 1},      {steps::kBackwardOperand, 1},   {steps::kEmbeddingDerivative, 1},
-        {steps::kDerivativeShare, own},   {steps::kTableGradient, peers},
+        {steps::kDerivativeShare, own},   {steps::kTableGradient, peers}, {steps::kObliviousHello, 1},
+        {steps::kObliviousTrees, 1},      {steps::kObliviousTiles, 1},    {steps::kLiftChoices, 1},
+        {steps::kLiftWords, 1},
     };
     std::map<Step, std::uint64_t> got;
     for (const auto& [step, traffic] : pair_.parties.recording(party).received()) got[step] = traffic.messages;

@@ -220,12 +220,11 @@ TEST_F(SharedEmbedDerivatives, ComeAtAnyScaleInARingThatIsWideEnough) {
 }
 
 TEST_F(SharedEmbedDerivatives, OfAnyLengthOfSharesAddUpAsNumbers) {
-  // The two shares of dZ as far apart as the ring that they are lifted from lets them be.
+  // The two shares of dZ as far apart as the ring of the product that has them on its left lets them be, or further.
   const EmbedMatMulParams& params = pair_.at(Party::kA).params();
   const int scale = params.derivative_scale();
   const ShareMatrix whole = encode_ring(spec_.batch, spec_.out, pass_.derivative.dz, scale, 1.0);
-  const UInt128 far =
-      (static_cast<UInt128>(1) << (params.lifted_derivative_ring() - 1)) - (static_cast<UInt128>(2) << scale);
+  const UInt128 far = static_cast<UInt128>(1) << (params.embedding_derivative_ring() - 1);
   ShareMatrix a(spec_.batch, spec_.out, scale);
   for (std::size_t i = 0; i < a.values().size(); ++i) a.values()[i] = i % 2 == 0 ? far : -far;
   SharedDerivative shares = pass_.derivative;
@@ -290,7 +289,7 @@ TEST(SharedEmbedParams, HaveRingsForEveryLiftOfTheRun) {
       spec.derivative.largest = largest;
       const EmbedMatMulParams params(spec);
       const auto runs = static_cast<double>(passes);
-      double failure = runs * 128 * 16 * params.failure_of_derivative_lift();
+      double failure = runs * 128 * static_cast<double>(params.inputs()) * params.failure_of_derivative_lift();
       EXPECT_GT(failure, 0);
       const auto add = [&](const he::ProductSpec& product, double times) {
         EXPECT_LE(product.ring_bits, params.derivative_ring());
@@ -299,9 +298,16 @@ TEST(SharedEmbedParams, HaveRingsForEveryLiftOfTheRun) {
       };
       const Limbs limbs = Limbs::of(62, 2);
       add(params.shared_weight_gradient(limbs, 128), 2);
-      const int left = params.lifted_derivative_ring() - 1;
-      failure += 2 * runs * static_cast<double>(128 * params.inputs()) *
-                 params.shared_embedding_derivative(Limbs::of(left, 2), 128).lift_failure();
+      const int left = params.embedding_derivative_ring() - 1;
+      add(params.shared_embedding_derivative(Limbs::of(left, 2), 128), 2);
+      // All that gradients and dE can be, with two bits to spare.
+      const double embedding = std::ldexp(spec.largest_embedding, params.embedding_scale());
+      const double derivative = std::ldexp(largest, params.derivative_scale());
+      EXPECT_LT(128 * embedding * derivative, std::ldexp(1.0, params.weight_lift().ring_bits - 2));
+      const double weight = std::ldexp(spec.largest_weight, params.backward_weight_scale());
+      if (params.embedding_derivative_ring() < params.derivative_lift().ring_bits) {
+        EXPECT_LT(16 * weight * derivative, std::ldexp(1.0, params.embedding_derivative_ring() - 2));
+      }
       for (const Party party : {Party::kA, Party::kB}) {
         for (const EmbedField& f : params.fields(party)) {
           const he::ProductSpec table = params.table_gradient(f, 128);
@@ -311,9 +317,6 @@ TEST(SharedEmbedParams, HaveRingsForEveryLiftOfTheRun) {
       }
       EXPECT_LE(failure, 0x1p-40);
       EXPECT_LE(params.failure_of_weights(), 0x1p-40);
-      // As large as dZ may be, and 40 bits more for all of them.
-      EXPECT_GE(params.lifted_derivative_ring(),
-                params.derivative_scale() + std::log2(largest) + 40 + std::log2(runs * 128 * 16));
     }
   }
 }
@@ -340,16 +343,16 @@ TEST(SharedEmbedParams, MakeTheSpecsOfBothProducts) {
   EmbedMatMulSpec open_spec = spec;
   open_spec.top = Top::kOpen;
   const EmbedMatMulParams open_params(open_spec);
-  EXPECT_EQ(open_params.failure_of_derivative_lift(), 0);
-  EXPECT_EQ(params.embedding(limbs, 5).run_values, open_params.embedding(limbs, 5).run_values / 10 * 13)
-      << "three products more share what the run may give away";
+  EXPECT_EQ(open_params.failure_of_derivative_lift(), open_params.embedding_derivative(5).lift_failure());
+  EXPECT_EQ(params.embedding(limbs, 5).run_values, open_params.embedding(limbs, 5).run_values / 10 * 12)
+      << "two products more share what the run may give away";
 }
 
 TEST(SharedEmbedParams, CutWhatIsOnTheLeftIntoAsFewLimbsAsASchemeTakes) {
   const EmbedMatMulParams params(shared_embed_spec());
   const testing::PlainScheme plain;
   EXPECT_EQ(params.choose_gradient_limbs(plain).count, 1U) << "pieces have 62 bits";
-  EXPECT_EQ(params.choose_derivative_limbs(plain).count, 2U) << "lifted shares have more than 62 and fewer than 123";
+  EXPECT_EQ(params.choose_derivative_limbs(plain).count, 1U) << "nor are shares of dZ longer";
   const he::LatticeScheme lattice;
   for (const Limbs& limbs : {params.choose_gradient_limbs(lattice), params.choose_derivative_limbs(lattice)}) {
     EXPECT_GE(limbs.count, 1U);

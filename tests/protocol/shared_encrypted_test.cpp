@@ -89,6 +89,11 @@ TEST_P(SharedEncrypted, LetsNeitherPartyOpenMoreThanMaskedProducts) {
     // The party's own weights need its peer's piece; the peer's weights answer with a gradient.
     if (!pair.a.params().encrypted(party)) wanted.insert(steps::kForwardOperand);
     if (!pair.a.params().encrypted(peer_of(party))) wanted.insert(steps::kSharedGradient);
+    // And is lifted, by random OTs.
+    if (spec.update == Update::kExchanged || spec.update_b == Update::kExchanged) {
+      wanted.insert({steps::kObliviousHello, steps::kObliviousTrees, steps::kObliviousTiles, steps::kLiftChoices,
+                     steps::kLiftWords});
+    }
     std::set<net::Step> got;
     for (const auto& [step, traffic] : pair.parties.recording(party).received()) got.insert(step);
     EXPECT_EQ(got, wanted) << name_of(party);

@@ -234,15 +234,42 @@ TEST(SharedParams, HaveRingsForTheLargestDerivativeAtBothParties) {
       EXPECT_EQ(backward.rows, params.in(party));
       EXPECT_EQ(backward.right_bits, 128);
       EXPECT_EQ(backward.ring_bits, params.derivative_ring(party));
-      // 16 rows of the largest feature and the largest derivative.
-      EXPECT_GE(backward.lifted_bits,
-                bit_length(params.features(party).bound()) + 2 + params.derivative_scale(party) + 4);
-      const double values = static_cast<double>(params.passes() * params.in(party)*spec.out);
-      EXPECT_LE(values * backward.lift_failure(), 0x1p-40 / 4);
-      // Momentum, and the factor of a batch of one row.
-      const int share_bits = backward.ring_bits - 1 - (backward.result_scale() - params.gradient_scale(party));
-      EXPECT_LE(share_bits + 8 + 12, 127);
-      EXPECT_EQ(params.failure_of_factors(party), 0);
+      // All rows have the largest feature and the largest derivative, and two bits of the ring stay free.
+      const double largest =
+          128 * static_cast<double>(params.features(party).bound()) * std::ldexp(4.0, params.derivative_scale(party));
+      EXPECT_LT(largest + std::ldexp(1.0, backward.noise_bits), std::ldexp(1.0, backward.ring_bits - 2));
+      EXPECT_GT(largest, std::ldexp(1.0, backward.ring_bits - 5)) << "no wider than it must be";
+      EXPECT_EQ(backward.lifted_bits, 0) << "nothing is left to chance";
+      // Lifted shares fill the ring of 2^128: momentum, and the factor of a batch of one row, are rounded there.
+      EXPECT_GT(params.failure_of_factors(party), 0);
+      EXPECT_LT(params.failure_of_factors(party), 0x1p-50);
+    }
+  }
+}
+
+// As large as a gradient can be, of either sign: what a lift has room for.
+TEST(SharedLifts, AreExactForTheLargestGradients) {
+  const auto scheme = testing::make_scheme("lattice");
+  MatMulSpec spec = shared_spec(3, 2, 2, 32);
+  spec.derivative.largest = 4;
+  MatMulPair pair(*scheme, spec);
+  const auto largest = [&](Party party, std::size_t cols) {
+    const FixedPoint& features = pair.a.params().features(party);
+    std::vector<std::int64_t> values(32 * cols, static_cast<std::int64_t>(features.bound()));
+    return IntMatrix::dense(32, cols, std::move(values), features.scale(), features.bound());
+  };
+  std::vector<double> dz;
+  for (int row = 0; row < 32; ++row) dz.insert(dz.end(), {4.0, -4.0});
+  const SharedPass pass{largest(Party::kA, 3), largest(Party::kB, 2), share_derivative(spec, dz)};
+  const auto [at_a, at_b] = backward_shared(pair, pass);
+  const double sum = 32 * 4.0;
+  for (const auto& [a, b, of] :
+       {std::tuple(&at_a.weight_a, &at_b.weight_a, Party::kA), std::tuple(&at_a.weight_b, &at_b.weight_b, Party::kB)}) {
+    const FixedPoint& features = pair.a.params().features(of);
+    const double expected = sum * std::ldexp(static_cast<double>(features.bound()), -features.scale());
+    const std::vector<double> gradient = decode_ring(open(**a, **b));
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      EXPECT_NEAR(gradient[i], i % 2 == 0 ? expected : -expected, 0x1p-12) << i;
     }
   }
 }

@@ -193,7 +193,7 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
 // Weights are rounded in the ring of 2^128: as numbers they are far too short for that to fail.
 ShareMatrix EmbedMatMul::backward_weights() const {
   return narrowed(rescale(transpose(weight_->piece), params_->backward_weight_scale()),
-                  params_->derivative_lift().ring_bits);
+                  params_->embedding_derivative_ring());
 }
 
 EmbedMatMul::Shares EmbedMatMul::backward_at_a(const EmbedPass& pass) {
@@ -228,8 +228,9 @@ EmbedMatMul::Shares EmbedMatMul::backward_at_b(const EmbedPass& pass, const Deri
 EmbedMatMul::Shares EmbedMatMul::backward_shared(const EmbedPass& pass, const ShareMatrix& dz) {
   const std::size_t rows = dz.rows();
   const IntMatrix pieces = split_columns(gradient_limbs_, transpose(pass.embeddings));
-  // From here on this party's share is a number by itself: see `he::ring_for_lifts`.
-  const IntMatrix numbers = split_columns(derivative_limbs_, lifted(narrowed(dz, params_->lifted_derivative_ring())));
+  // Any numbers that are right modulo the ring of the product: nothing is lost by reading a share as one.
+  const IntMatrix numbers =
+      split_columns(derivative_limbs_, lifted(narrowed(dz, params_->embedding_derivative_ring())));
   const ShareMatrix elements = stack_rows(gradient_limbs_, narrowed(dz, params_->weight_lift().ring_bits));
   const ShareMatrix weights = stack_rows(derivative_limbs_, backward_weights());
   const std::uint64_t of_weights = embedding_derivative_.operand_bytes(rows, weight_->version);
@@ -263,7 +264,19 @@ EmbedMatMul::Shares EmbedMatMul::backward_shared(const EmbedPass& pass, const Sh
       });
   shares.weight += opened.weight;
   shares.embeddings += opened.embeddings;
-  return shares;
+  return lifted_with_room(std::move(shares));
+}
+
+EmbedMatMul::Shares EmbedMatMul::lifted_with_room(Shares raw) {
+  // Rounded where that never fails.
+  raw.weight = rescale(raw.weight, weight_->gradient_scale);
+  std::vector<LiftedShare> shares{{raw.weight}};
+  const int wanted = params_->derivative_lift().ring_bits;
+  if (raw.embeddings.ring_bits() < wanted) shares.push_back({raw.embeddings, wanted});
+  std::vector<ShareMatrix> wider = lift_with_room(session_, layer_, shares);
+  raw.weight = std::move(wider.front());
+  if (wider.size() > 1) raw.embeddings = std::move(wider.back());
+  return raw;
 }
 
 void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& raw, const Derivative& derivative,
@@ -336,6 +349,8 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
     share = derivative_share(derivative, params_->derivative_scale(), params_->derivative_ring(), spec.name);
   }
   begin_pass(Pass::kBackward, pass.embeddings.rows());
+  // Before values wait for it.
+  reserve(session_, room_lift_cost(params_->lifts(pass.embeddings.rows())));
   const Shares raw = share                           ? backward_shared(pass, *share)
                      : session_.party() == Party::kA ? backward_at_a(pass)
                                                      : backward_at_b(pass, derivative);

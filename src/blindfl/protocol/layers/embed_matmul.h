@@ -102,6 +102,8 @@ class EmbedMatMul {
   [[nodiscard]] Shares backward_at_a(const EmbedPass& pass);
   [[nodiscard]] Shares backward_at_b(const EmbedPass& pass, const Derivative& derivative);
   [[nodiscard]] Shares backward_shared(const EmbedPass& pass, const ShareMatrix& dz);
+  /// From the rings of their products to those in which they are read as numbers.
+  [[nodiscard]] Shares lifted_with_room(Shares raw);
   [[nodiscard]] StateOrigin::Clock clock() const;
   void table_gradients(const EmbedPass& pass, const ShareMatrix& raw, const Derivative& derivative,
                        EmbedGradients& gradients);

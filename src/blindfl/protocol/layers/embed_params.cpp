@@ -154,14 +154,9 @@ void EmbedMatMulParams::choose_gradients() {
     derivative_lift_.bits = bits_of(expected_derivative(1), derivative_lift_.scale);
     derivative_lift_.mean_bits = bits_of(mean_derivative(), derivative_lift_.scale);
     derivative_lift_.ring_bits = he::ring_for_lifts(derivative_lift_.mean_bits, run_values(spec_.batch, inputs()));
-    if (shared()) {
-      // The factor of a short batch meets shares of the gradient.
-      weight_lift_.factor_bits = bit_length(spec_.batch);
-      lifted_derivative_ring_ =
-          he::ring_for_lifts(bit_length(derivative_bound(derivative_scale)), run_values(spec_.batch, spec_.out));
-    }
+    choose_rings();
     return std::max(weight_lift_.ring_bits, derivative_lift_.ring_bits) <= ShareMatrix::kMostRingBits &&
-           lifted_derivative_ring_ < ShareMatrix::kMostRingBits;
+           (!shared() || weight_lift_.ring_bits < ShareMatrix::kMostRingBits);
   };
   bool fits = false;
   const int finest_weight = std::min(spec_.weight_scale, kFinestFactor);
@@ -172,8 +167,7 @@ void EmbedMatMulParams::choose_gradients() {
   require<InvalidArgument>(
       fits, where(), ": gradients of ", weight_lift_.bits, " bits and derivatives of ", derivative_lift_.bits,
       " bits could overflow: shares that are read as numbers need rings of ", weight_lift_.ring_bits, " and ",
-      std::max(derivative_lift_.ring_bits, lifted_derivative_ring_), " bits, and there are ",
-      ShareMatrix::kMostRingBits,
+      derivative_lift_.ring_bits, " bits, and there are ", ShareMatrix::kMostRingBits,
       ". Lower the range or scale of the derivative, the range of weights or embeddings, or the "
       "length of the run");
   for (const Party party : {Party::kA, Party::kB}) {
@@ -187,18 +181,36 @@ void EmbedMatMulParams::choose_gradients() {
   }
 }
 
+// Under a shared top nobody has dZ, so the gradient of W is lifted exactly, whatever it is: all rows have the largest
+// derivative and embedding. So is dE, to the ring in which tables take it.
+void EmbedMatMulParams::choose_rings() {
+  embedding_derivative_ring_ = derivative_lift_.ring_bits;
+  if (!shared()) return;
+  weight_lift_.bits = product_bits(spec_.batch, derivative_bound(derivative_scale_), embedding_bound_) + 1;
+  weight_lift_.mean_bits = weight_lift_.bits;
+  weight_lift_.ring_bits = weight_lift_.bits + kRoomOfLifts;
+  weight_lift_.with_room = true;
+  // A bit for noise and rounding.
+  const int largest = bits_of(largest_embedding_derivative(), derivative_lift_.scale) + 1;
+  embedding_derivative_ring_ = std::min(largest + kRoomOfLifts, derivative_lift_.ring_bits);
+}
+
+std::vector<RoomLift> EmbedMatMulParams::lifts(std::size_t rows) const {
+  std::vector<RoomLift> lifts;
+  if (!shared()) return lifts;
+  lifts.push_back({.values = inputs() * spec_.out, .from = weight_lift_.kept_ring(spec_.gradient_scale)});
+  if (embedding_derivative_ring_ < derivative_lift_.ring_bits) {
+    lifts.push_back({rows * inputs(), embedding_derivative_ring_, derivative_lift_.ring_bits});
+  }
+  return lifts;
+}
+
 UInt128 EmbedMatMulParams::derivative_bound(int scale) const {
   return static_cast<UInt128>(std::ceil(std::ldexp(spec_.derivative.largest, scale))) + 1;
 }
 
-// Shares of the gradient of W come in the ring of what they are made from; those on the left have a ring of their own.
-int EmbedMatMulParams::derivative_ring() const {
-  return std::max(weight_lift_.ring_bits, lifted_derivative_ring_);
-}
-
 double EmbedMatMulParams::failure_of_derivative_lift() const {
-  if (!shared()) return 0;
-  return std::ldexp(1.0, bit_length(derivative_bound()) - lifted_derivative_ring_);
+  return std::ldexp(1.0, derivative_lift_.mean_bits - derivative_lift_.ring_bits);
 }
 
 int EmbedMatMulParams::table_scale(const EmbedField& field) const {

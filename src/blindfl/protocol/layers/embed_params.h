@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <functional>
 #include <string>
@@ -81,14 +82,17 @@ class EmbedMatMulParams {
   [[nodiscard]] int derivative_share_scale(const EmbedField& field) const;
   /// No dZ exceeds this at `derivative_scale()`.
   [[nodiscard]] UInt128 derivative_bound() const { return derivative_bound(derivative_scale_); }
-  /// Under a shared top, the ring that shares of dZ at that scale are needed in; and the one that they are lifted from,
-  /// to be numbers on the left side of a product: with room for every dZ of the run, each as large as it may be.
-  [[nodiscard]] int derivative_ring() const;
-  [[nodiscard]] int lifted_derivative_ring() const { return lifted_derivative_ring_; }
-  /// The chance that lifting one of them fails; 0 under an open top, where none is lifted.
+  /// Under a shared top, the ring that shares of dZ at that scale are needed in.
+  [[nodiscard]] int derivative_ring() const { return std::max(weight_lift_.ring_bits, embedding_derivative_ring_); }
+  /// The ring of the products that make dE: under a shared top with room for all that it can be, from which it is
+  /// lifted, exactly, to that of `derivative_lift()`.
+  [[nodiscard]] int embedding_derivative_ring() const { return embedding_derivative_ring_; }
+  /// Under a shared top: of gradients of W, and of dE, in a batch of `rows` rows.
+  [[nodiscard]] std::vector<RoomLift> lifts(std::size_t rows) const;
+  /// The chance that reading one share of dE as a number fails.
   [[nodiscard]] double failure_of_derivative_lift() const;
-  /// Gradients and dE as they come out of their products, to be lifted. They are expected to be at most 16 times as
-  /// large as a derivative by Z, and dE on average a 64th.
+  /// Gradients and dE, to be read as numbers. They are expected to be at most 16 times as large as a derivative by Z,
+  /// and dE on average a 64th.
   [[nodiscard]] const LiftedGradient& weight_lift() const { return weight_lift_; }
   [[nodiscard]] const LiftedGradient& derivative_lift() const { return derivative_lift_; }
   [[nodiscard]] LiftedGradient table_lift(const EmbedField& field) const;
@@ -112,8 +116,8 @@ class EmbedMatMulParams {
   /// Under an open top: `dZ^T L`, and `dZ R^T`, of A's pieces.
   [[nodiscard]] he::ProductSpec weight_gradient(std::size_t rows) const;
   [[nodiscard]] he::ProductSpec embedding_derivative(std::size_t rows) const;
-  /// Under a shared top: `L^T` of one party's piece L of E times the other's share of dZ; and one party's share of dZ,
-  /// lifted, times `R^T` of the other's piece R of W. What is on the left is cut into limbs.
+  /// Under a shared top: `L^T` of one party's piece L of E times the other's share of dZ; and one party's share of dZ
+  /// times `R^T` of the other's piece R of W. What is on the left is cut into limbs.
   [[nodiscard]] he::ProductSpec shared_weight_gradient(const Limbs& limbs, std::size_t rows) const;
   [[nodiscard]] he::ProductSpec shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const;
   /// `X^T dE` for a field's categories and one share of its embeddings' derivative.
@@ -127,15 +131,15 @@ class EmbedMatMulParams {
 
   /// Of integer shares of E, for products with W.
   [[nodiscard]] Limbs choose_limbs(const he::Scheme& scheme) const;
-  /// Under a shared top, of the same for products with dZ, and of lifted shares of dZ.
+  /// Under a shared top, of the same for products with dZ, and of shares of dZ.
   [[nodiscard]] Limbs choose_gradient_limbs(const he::Scheme& scheme) const;
   [[nodiscard]] Limbs choose_derivative_limbs(const he::Scheme& scheme) const;
 
  private:
-  /// Pieces of E and of W from both sides, dZ with either, under a shared top from both sides, too, and shares of dZ
-  /// that are lifted; and for each field looking up and its gradient.
+  /// Pieces of E and of W from both sides, dZ with either, under a shared top from both sides, too; and for each field
+  /// looking up and its gradient.
   [[nodiscard]] std::size_t products() const {
-    return (shared() ? 7 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
+    return (shared() ? 6 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
   }
   [[nodiscard]] Limbs least_traffic(const he::Scheme& scheme, int value_bits,
                                     const std::function<he::ProductSpec(const Limbs&)>& product) const;
@@ -157,6 +161,7 @@ class EmbedMatMulParams {
   [[nodiscard]] double mean_derivative() const;
   [[nodiscard]] double mean_gradient(const EmbedField& field) const;
   void choose_gradients();
+  void choose_rings();
   [[nodiscard]] UInt128 derivative_bound(int scale) const;
   [[nodiscard]] double failure_over_run(double values, const LiftedGradient& lift, double decayed) const;
 
@@ -170,7 +175,7 @@ class EmbedMatMulParams {
   int output_ring_ = 0;
   int derivative_scale_ = 0;
   int backward_weight_scale_ = 0;
-  int lifted_derivative_ring_ = 0;
+  int embedding_derivative_ring_ = 0;
   LiftedGradient weight_lift_{};
   LiftedGradient derivative_lift_{};
 };

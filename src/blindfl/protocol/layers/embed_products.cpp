@@ -95,12 +95,11 @@ he::ProductSpec EmbedMatMulParams::shared_weight_gradient(const Limbs& limbs, st
           .right_scale = derivative_scale_,
           .run_values = run_values(inputs(), spec_.out),
           .ring_bits = weight_lift_.ring_bits,
-          .noise_bits = std::max(noise_at(weight_lift_.scale, spec_.batch) - kBothProducts, 0),
-          .lifted_bits = weight_lift_.bits};
+          .noise_bits = std::max(noise_at(weight_lift_.scale, spec_.batch) - kBothProducts, 0)};
 }
 
-// Neither shares of dZ nor shares of W are short. dZ is on the left: it is lifted by row and output, however many
-// fields there are, and shares of W serve every pass until they change.
+// Neither shares of dZ nor shares of W are short: on the left a share is any number that is right modulo the result's
+// ring. dZ is there, so that shares of W serve every pass until they change.
 he::ProductSpec EmbedMatMulParams::shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const {
   check_rows(rows);
   const int noise = noise_at(derivative_lift_.scale, spec_.batch) - kFinerDerivatives - kBothProducts;
@@ -111,9 +110,8 @@ he::ProductSpec EmbedMatMulParams::shared_embedding_derivative(const Limbs& limb
           .left_scale = derivative_scale_,
           .right_scale = backward_weight_scale_,
           .run_values = run_values(spec_.batch, inputs()),
-          .ring_bits = derivative_lift_.ring_bits,
-          .noise_bits = std::max(noise, 0),
-          .lifted_bits = derivative_lift_.mean_bits};
+          .ring_bits = embedding_derivative_ring_,
+          .noise_bits = std::max(noise, 0)};
 }
 
 he::ProductSpec EmbedMatMulParams::table_gradient(const EmbedField& field, std::size_t rows) const {
@@ -186,7 +184,7 @@ Limbs EmbedMatMulParams::choose_gradient_limbs(const he::Scheme& scheme) const {
 }
 
 Limbs EmbedMatMulParams::choose_derivative_limbs(const he::Scheme& scheme) const {
-  return least_traffic(scheme, lifted_derivative_ring_ - 1,
+  return least_traffic(scheme, embedding_derivative_ring_ - 1,
                        [&](const Limbs& limbs) { return shared_embedding_derivative(limbs, spec_.batch); });
 }
 

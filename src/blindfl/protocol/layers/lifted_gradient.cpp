@@ -29,13 +29,14 @@ int gradient_precision(std::size_t batch) {
 }
 
 int LiftedGradient::kept_scale(int wanted) const {
+  if (with_room) return std::min({wanted, scale, kCoarsest});
   const int too_long = std::max(0, ring_bits - 1 + factor_bits - kSafeShareBits);
   return std::min(wanted, std::max(scale - too_long, std::min(scale, kCoarsest)));
 }
 
 double LiftedGradient::failure_of_factors(int wanted) const {
   const int share_bits = ring_bits - 1 + factor_bits + kept_scale(wanted) - scale;
-  if (share_bits <= kSafeShareBits) return 0;
+  if (share_bits <= kSafeShareBits && !with_room) return 0;
   return std::ldexp(1.0, kept_bits(wanted) + kRoomForSums - 127);
 }
 

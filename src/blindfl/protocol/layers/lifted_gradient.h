@@ -15,11 +15,16 @@ struct LiftedGradient {
   int ring_bits = 128;
   int mean_bits = 0;  ///< of what a run is held to on average (LiftBudget), where it is: lifts of less fail less often
   int factor_bits = 0;  ///< that a share grows by where a public factor makes up for the rows that a batch lacks
+  /// It is rounded in its ring, and lifted to that of 2^128 by random OTs, exactly (session/room_lift.h): under a
+  /// shared top. `ring_bits` has room for the largest then, and no more.
+  bool with_room = false;
 
   /// The scale to keep it at: `wanted`, or less, so that no sum of shares outgrows 2^127, but not below
-  /// 16 fractional bits for that.
+  /// 16 fractional bits for that. Shares that are lifted with room fill that ring, and are kept at 16.
   [[nodiscard]] int kept_scale(int wanted) const;
   [[nodiscard]] int kept_bits(int wanted) const { return bits + kept_scale(wanted) - scale; }
+  /// The ring that it is in once it is rounded to that scale, before it is lifted with room.
+  [[nodiscard]] int kept_ring(int wanted) const { return ring_bits + kept_scale(wanted) - scale; }
   /// The chance that the sum of one value's shares outgrows it all the same, in one step.
   [[nodiscard]] double failure_of_factors(int wanted) const;
 };

@@ -313,12 +313,16 @@ MatMulGradients MatMul::backward_shared(const IntMatrix& x, const Derivative& de
   return finished_shared({std::move(of_mine), std::move(of_peers)}, derivative);
 }
 
-// From here on each share is a number by itself, in the ring of 2^128.
+// Rounded where that never fails; from here on each share is a number by itself, in the ring of 2^128.
 MatMulGradients MatMul::finished_shared(MatMulGradients raw, const Derivative& derivative) {
   std::vector<LiftedShare> shares;
-  for (const auto* gradient : {&raw.weight_a, &raw.weight_b}) {
-    if (*gradient) shares.push_back({**gradient});
-  }
+  const auto round = [&](std::optional<ShareMatrix>& gradient, Party features_of) {
+    if (!gradient) return;
+    gradient = rescale(*gradient, params_.gradient_scale(features_of));
+    shares.push_back({*gradient});
+  };
+  round(raw.weight_a, Party::kA);
+  round(raw.weight_b, Party::kB);
   const std::vector<ShareMatrix> lifted = lift_with_room(session_, layer_, shares);
   auto next = lifted.begin();
   const auto finish = [&](std::optional<ShareMatrix>& gradient, Party features_of) {

@@ -155,9 +155,8 @@ void MatMulParams::choose_lifted_with_room(Party party, int coarsest) {
   require<InvalidArgument>(chosen.ring_bits < ShareMatrix::kMostRingBits, where(), ": gradients of ", lifted.bits,
                            " bits at scale ", lifted.scale,
                            " could overflow. Lower the scale or range of features or derivative");
-  // Lifted shares fill that of 2^128. And the factor of a short batch meets them, instead of dZ before.
-  lifted.ring_bits = ShareMatrix::kMostRingBits;
-  lifted.factor_bits = bit_length(spec_.batch);
+  lifted.ring_bits = chosen.ring_bits;
+  lifted.with_room = true;
   check_gradient(gradient_bits(party), gradient_scale(party));
 }
 
@@ -165,7 +164,7 @@ std::vector<RoomLift> MatMulParams::lifts() const {
   std::vector<RoomLift> lifts;
   for (const Party party : {Party::kA, Party::kB}) {
     if (!shared() || !shares_gradient(party)) continue;
-    lifts.push_back({.values = in(party)*spec_.out, .from = gradient(party).ring_bits});
+    lifts.push_back({.values = in(party)*spec_.out, .from = gradient(party).lifted.kept_ring(spec_.gradient_scale)});
   }
   return lifts;
 }

@@ -73,9 +73,10 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
     for (const auto& plan : {gradient, derivative}) cost.step += cost_of_product(*plan, party, all_of(plan->spec()));
   }
   // Operands, lookups; products, share of Z; what B's dZ makes, shares of dE. Under a shared top what shares of dZ need
-  // comes in the place of the share of Z. Gradients of tables, where they are exchanged, are half a round trip more,
-  // which is no single field's.
-  cost.step.rounds = 3;
+  // comes in the place of the share of Z, and then lifts. Gradients of tables, where they are exchanged, are half a
+  // round trip more, which is no single field's.
+  cost.step += cost_of_lifts(room_lift_cost(params.lifts(batch)));
+  cost.step.rounds = params.shared() ? 4 : 3;
   for (const auto& plan : {embedding, gradient, derivative}) cost.take_keys(scheme, *plan);
   cost.memory_b = embedding->operand_memory() + derivative->operand_memory();
   cost.memory_a = params.shared() ? cost.memory_b : embedding->operand_memory();
@@ -83,9 +84,10 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   const he::Exposure one_way = gradient->exposure_of_product() + derivative->exposure_of_product();
   const auto passes = static_cast<double>(params.passes());
   cost.exposure = passes * (both_pieces + (params.shared() ? 2.0 : 1.0) * one_way);
-  const double derivatives = static_cast<double>(batch) * static_cast<double>(params.spec().out);
-  cost.exposure.lift_failure +=
-      params.failure_of_weights() + passes * derivatives * params.failure_of_derivative_lift();
+  cost.exposure.lift_failure += params.failure_of_weights();
+  if (!params.shared()) return cost;
+  const double derivatives = static_cast<double>(batch) * static_cast<double>(params.inputs());
+  cost.exposure.lift_failure += passes * derivatives * params.failure_of_derivative_lift();
   return cost;
 }
 
