@@ -198,10 +198,11 @@ TEST(WholeModelViews, HoldTheMessagesOfAllPartsAndNoOpening) {
     std::set<net::Step> received;
     for (const auto& message : views().of(party).received) received.insert(message.message.step);
     for (const net::Step& step : {net::Step(kComparison), net::Step(kSelection), net::Step(kBitProducts),
-                                  net::Step(kSharedOperand), net::Step(kSharedProduct), net::Step(kRangeShare)}) {
+                                  net::Step(kSharedOperand), net::Step(kSharedProduct), net::Step(kRangeShare),
+                                  net::Step(protocol::steps::kLiftChoices), net::Step(protocol::steps::kLiftWords)}) {
       EXPECT_TRUE(received.contains(step)) << name_of(party) << ' ' << net::describe(step).name;
     }
-    const auto at_b = {net::Step(kFunctionReply), net::Step(kElementReply), net::Step(kPieces)};
+    const auto at_b = {net::Step(kFunctionReply), net::Step(kElementReply)};
     const auto at_a = {net::Step(kFunctionOperand), net::Step(kElementOperand)};
     for (const net::Step& step : at_b) EXPECT_EQ(received.contains(step), party == Party::kB);
     for (const net::Step& step : at_a) EXPECT_EQ(received.contains(step), party == Party::kA);
@@ -212,16 +213,14 @@ TEST(WholeModelViews, HoldTheMessagesOfAllPartsAndNoOpening) {
   }
 }
 
-/// Under pads, or what pieces lack.
+/// Under pads.
 bool looks_random(const net::Step& step) {
   return std::ranges::any_of(mpc::steps::kAll, [&](const net::Step& known) {
-    return known == step &&
-           (net::describe(known).protection == net::Protection::kPadded || known == net::Step(mpc::steps::kPieces));
+    return known == step && net::describe(known).protection == net::Protection::kPadded;
   });
 }
 
-// What is under pads, and what pieces lack, has no byte that is likelier than another: of the same values in every
-// step.
+// What is under pads has no byte that is likelier than another: of the same values in every step.
 TEST(WholeModelViews, HoldPaddedMessagesThatLookUniform) {
   for (const Party party : {Party::kA, Party::kB}) {
     std::map<net::Step, std::vector<std::uint8_t>> bytes;
@@ -271,23 +270,6 @@ TEST(WholeModelViews, HideLabelsFromAInAllStepsAndPlaces) {
   }
   const auto derivative = opened(views().a.places.at("scores").derivatives, views().b.places.at("scores").derivatives);
   EXPECT_GT(of_labels(numbers_of(derivative.front())).value, 0.9);
-}
-
-/// What A sends so that B's pieces are right, a word for each value.
-TEST(WholeModelViews, HideAsColumnsInCorrectionsOfPieces) {
-  std::map<std::uint64_t, std::vector<Tensor>> by_width;
-  for (const auto& [direction, message, payload] : views().b.received) {
-    if (message.step != net::Step(mpc::steps::kPieces)) continue;
-    std::vector<std::int64_t> words(payload.size() / sizeof(std::int64_t));
-    std::memcpy(words.data(), payload.data(), payload.size());
-    const Tensor as_numbers = torch::tensor(words, torch::kInt64).to(torch::kFloat64).view({kRows, -1});
-    by_width[static_cast<std::uint64_t>(as_numbers.size(1))].push_back(as_numbers);
-  }
-  EXPECT_GE(by_width.size(), 2U);
-  for (const auto& [width, all] : by_width) {
-    const std::vector<Tensor> last(all.end() - 4, all.end());
-    expect_chance("corrections of width " + std::to_string(width), of_columns(torch::cat(last, 1)), 1.7);
-  }
 }
 
 }  // namespace

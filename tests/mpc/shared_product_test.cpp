@@ -5,20 +5,23 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/exact_lift.h"
-#include "blindfl/share/integer_pieces.h"
+#include "blindfl/mpc/steps.h"
+#include "blindfl/protocol/session/steps.h"
 #include "blindfl/share/products.h"
 #include "mpc/shared_fixture.h"
 #include "testing/thrown.h"
-#include "testing/uniformity.h"
 
 namespace blindfl::mpc::shared_product_test {
 namespace {
 
 constexpr int kScale = 20;
+/// Left values below 2^16, results below 2^19.
+constexpr int kLeftRing = 38;
+constexpr int kResultRing = 40;
 
 SharedProductSpec spec_of(ProductForm form, std::size_t batch, std::size_t left_cols, std::size_t other) {
   return {.form = form,
@@ -27,8 +30,9 @@ SharedProductSpec spec_of(ProductForm form, std::size_t batch, std::size_t left_
           .other = other,
           .left_scale = kScale,
           .right_scale = kScale,
-          .largest_left = 16,
+          .left_ring = kLeftRing,
           .largest = 128,
+          .result_ring = kResultRing,
           .run_products = 2550};
 }
 
@@ -83,7 +87,7 @@ TEST_P(ProductOfShares, IsAsExactAsStated) {
       return share;
     });
     EXPECT_LT(error, 0x1p-15);
-    EXPECT_EQ(found.a.ring_bits(), 128);
+    EXPECT_EQ(found.a.ring_bits(), kResultRing);
     EXPECT_EQ(found.a.scale(), 20);
     const auto wanted = plain_product(spec, l, r);
     const auto reals = found.reals();
@@ -110,7 +114,8 @@ TEST_P(ProductOfShares, CostsWhatItSays) {
   for (const bool fresh : {true, false}) {
     parties_.start_counting();
     parties_.run(run(7));
-    EXPECT_EQ(parties_.counted(), product.first->cost(8, {.operand = fresh})) << "the same version again travels once";
+    EXPECT_EQ(parties_.counted(), SharedParties::on_the_wire(product.first->cost(8, {.operand = fresh})))
+        << "the same version again travels once";
   }
   for (const Party party : {Party::kA, Party::kB}) {
     EXPECT_EQ(parties_.payloads(party, steps::kSharedOperand).size(), 2U);
@@ -152,8 +157,14 @@ TEST(ProductsOfShares, OfABackwardPassTravelTogether) {
   parties.start_counting();
   const auto [a, b] = parties.run(backward);
   PartyCost cost = layers.first->weights.cost(8) + layers.first->inputs.cost(8);
-  cost.flights = 2;
-  EXPECT_EQ(parties.counted(), cost);
+  cost.flights = 4;
+  // Both lifts in the same messages, and one tag for both.
+  const std::array<protocol::RoomLift, 2> both{
+      {layers.first->weights.params().left_lift(8), layers.first->inputs.params().left_lift(8)}};
+  const PartyCost apart = protocol::room_lift_cost(both[0]) + protocol::room_lift_cost(both[1]);
+  cost.a_bytes -= apart.a_bytes - protocol::room_lift_cost(both).a_bytes;
+  cost.b_bytes -= apart.b_bytes - protocol::room_lift_cost(both).b_bytes;
+  EXPECT_EQ(parties.counted(), SharedParties::on_the_wire(cost));
   const std::vector<std::vector<double>> wanted{plain_product(of_weights, h, d), plain_product(of_inputs, d, w)};
   for (std::size_t i = 0; i < 2; ++i) {
     const auto found = SharedPair{a[i], b[i]}.reals();
@@ -176,8 +187,8 @@ TEST(ProductsOfShares, RefuseWhatCouldFailBeforeAnythingIsSent) {
     change(spec);
     return testing::message_of<InvalidArgument>([&] { (void)SharedProductParams(spec); });
   };
-  EXPECT_THAT(refused([](auto& spec) { spec.right_scale = 70; }), ::testing::HasSubstr("ring"));
-  EXPECT_THAT(refused([](auto& spec) { spec.largest_left = 0x1p14; }), ::testing::HasSubstr("hide"));
+  EXPECT_THAT(refused([](auto& spec) { spec.right_scale = 44; }), ::testing::HasSubstr("at most 2^63"));
+  EXPECT_THAT(refused([](auto& spec) { spec.left_ring = 60; }), ::testing::HasSubstr("left values modulo 2^60"));
   EXPECT_THAT(refused([](auto& spec) { spec.result_ring = 20; }), ::testing::HasSubstr("do not fit"));
   EXPECT_THAT(refused([](auto& spec) { spec.largest = 0; }), ::testing::HasSubstr("largest"));
   EXPECT_THAT(refused([](auto& spec) { spec.result_scale = 41; }), ::testing::HasSubstr("scale"));
@@ -186,161 +197,70 @@ TEST(ProductsOfShares, RefuseWhatCouldFailBeforeAnythingIsSent) {
   EXPECT_THROW((void)product.product(ShareMatrix(9, 5, kScale), ShareMatrix(5, 3, kScale)), InvalidArgument);
   EXPECT_THROW((void)product.product(ShareMatrix(8, 4, kScale), ShareMatrix(5, 3, kScale)), InvalidArgument);
   EXPECT_THROW((void)product.product(ShareMatrix(8, 5, 19), ShareMatrix(5, 3, kScale)), InvalidArgument);
-  EXPECT_THROW((void)product.product(ShareMatrix(8, 5, kScale), ShareMatrix(5, 3, kScale, 64)), InvalidArgument);
-  EXPECT_THROW((void)product.product(ShareMatrix(8, 5, kScale, 60), ShareMatrix(5, 3, kScale)), InvalidArgument);
+  EXPECT_THROW((void)product.product(ShareMatrix(8, 5, kScale), ShareMatrix(5, 3, kScale, 59)), InvalidArgument);
+  EXPECT_THROW((void)product.product(ShareMatrix(8, 5, kScale, 37), ShareMatrix(5, 3, kScale)), InvalidArgument);
   EXPECT_TRUE(parties.payloads(Party::kA, steps::kSharedOperand).empty());
 }
 
-TEST(ProductsOfShares, StateWhatTheRunMayLose) {
-  SharedProductSpec spec = spec_of(ProductForm::kPlain, 128, 64, 32);
-  const SharedProductParams lifted(spec);
-  EXPECT_LE(lifted.failure_of_run(), 0x1p-40);
-  EXPECT_GT(lifted.failure_of_run(), 0x1p-44) << "no wider a ring than that takes";
-  // Fisher's information of four words is 1.04 over their variance, 2^120 / 3.
-  const double of_one = 1.04 / 2 * 3 * 0x1p-72;
-  EXPECT_NEAR(lifted.divergence_of_run() / (of_one * 128 * 64 * 2550), 1, 1e-12);
-  EXPECT_LE(lifted.divergence_of_run(), 0x1p-41);
-  spec.result_ring = 64;
-  const SharedProductParams in_ring(spec);
-  EXPECT_EQ(in_ring.failure_of_run(), 0);
-  EXPECT_EQ(in_ring.ring_bits(), 64 + 20);
+TEST(ProductsOfShares, HaveTheRingOfTheirResultsAndWhatIsRoundedOff) {
+  const SharedProductParams params(spec_of(ProductForm::kPlain, 128, 64, 32));
+  EXPECT_EQ(params.ring_bits(), kResultRing + kScale);
+  EXPECT_EQ(params.product(128).left_bound, std::uint64_t{1} << (params.ring_bits() - 1));
+  EXPECT_EQ(params.product(128).lifted_bits, 0) << "nothing can fail";
+  EXPECT_EQ(params.left_lift(100).values, 6400U);
+  EXPECT_EQ(params.left_lift(100).to, params.ring_bits());
 }
 
-TEST(ProductsOfShares, InARingAreRightModuloIt) {
+// Left values at both ends of what can be lifted, and weights that fill the result's range with them.
+TEST(ProductsOfShares, AreRightUpToTheEndsOfTheirRings) {
   SharedParties parties;
-  SharedProductSpec spec = spec_of(ProductForm::kPlain, 16, 5, 3);
-  spec.result_ring = 64;
-  const SharedPair l = shared(16, 5, normal_values(80, 1, 1), kScale, 64);
-  const SharedPair r = right_of(spec, 16, 2);
+  SharedProductSpec spec = spec_of(ProductForm::kPlain, 4, 1, 2);
+  spec.largest = 0x1p17;
+  const double end = std::ldexp(1.0, kLeftRing - 2 - kScale);
+  const double last = end - std::ldexp(1.0, -kScale);
+  const SharedPair l = shared(4, 1, std::vector<double>{-end, last, 1, 0}, kScale, kLeftRing);
+  const SharedPair r = shared(1, 2, std::vector<double>{0.5, -0.5}, kScale);
   const SharedPair found = parties.shares([&](Session& s) {
     SharedProduct product(s, spec);
     return product.product(l.of(s.party()), r.of(s.party()));
   });
-  EXPECT_EQ(found.a.ring_bits(), 64);
-  const auto wanted = plain_product(spec, l, r);
   const auto reals = found.reals();
+  const std::vector<double> wanted{-end / 2, end / 2, last / 2, -last / 2, 0.5, -0.5, 0, 0};
   for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(reals[i], wanted[i], 0x1p-15);
 }
 
-TEST(ProductsOfShares, MakePiecesOfALeftOneOnce) {
+TEST(ProductsOfShares, LiftALeftOneOnce) {
   SharedParties parties;
-  SharedProductSpec spec = spec_of(ProductForm::kPlain, 8, 5, 3);
-  const SharedPair l = shared(8, 5, normal_values(40, 1, 1), kScale, 64);
+  const SharedProductSpec spec = spec_of(ProductForm::kPlain, 8, 5, 3);
+  SharedProductSpec wider = spec_of(ProductForm::kLeftTransposed, 8, 5, 3);
+  wider.result_ring += 2;
+  const SharedPair l = shared(8, 5, normal_values(40, 1, 1), kScale, kLeftRing);
   const SharedPair r = right_of(spec, 8, 2);
+  const SharedPair d = right_of(wider, 8, 3);
   const auto [a, b] = parties.run([&](Session& s) {
     SharedProduct product(s, spec);
-    SharedLeft left(l.of(s.party()));
-    (void)product.product(left, r.of(s.party()));
-    (void)product.product(left, r.of(s.party()));
-    return left.pieces();
+    SharedProduct other(s, wider);
+    SharedLeft left(l.of(s.party()), other.params().ring_bits());
+    EXPECT_FALSE(left.is_lifted());
+    std::pair<ShareMatrix, ShareMatrix> made{product.product(left, r.of(s.party())), {}};
+    EXPECT_TRUE(left.is_lifted());
+    EXPECT_EQ(left.share().ring_bits(), other.params().ring_bits());
+    made.second = other.product(left, d.of(s.party()));
+    SharedLeft narrow(l.of(s.party()));
+    (void)product.product(narrow, r.of(s.party()));
+    EXPECT_THROW((void)other.product(narrow, d.of(s.party())), InvalidArgument) << "lifted to less than it takes";
+    return made;
   });
-  EXPECT_EQ(parties.payloads(Party::kA, steps::kPieces).size(), 1U);
-  EXPECT_TRUE(parties.payloads(Party::kB, steps::kPieces).empty());
-  const auto of_a = a.to_dense();
-  const auto of_b = b.to_dense();
-  const auto wanted = decode_ring(open(l.a, l.b));
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    EXPECT_EQ(of_a[i] + of_b[i], std::llround(std::ldexp(wanted[i], kScale))) << "over the integers";
+  for (const Party party : {Party::kA, Party::kB}) {
+    EXPECT_EQ(parties.payloads(party, protocol::steps::kLiftChoices).size(), 2U);
   }
-}
-
-TEST(LiftsOfShares, ByPiecesNeverFailAndCostWhatTheySay) {
-  SharedParties parties;
-  const auto values = normal_values(1000, 4, 1);
-  const SharedPair narrow = shared(500, 2, values, kScale, 64);
-  parties.run([](Session& s) { s.settle(); });
-  parties.start_counting();
-  const SharedPair wide = parties.shares([&](Session& s) { return make_pieces(s, 7, narrow.of(s.party())); });
-  EXPECT_EQ(parties.counted(), pieces_cost(1000));
-  EXPECT_EQ(wide.a.ring_bits(), 128);
-  EXPECT_EQ(wide.reals(), narrow.reals());
-  EXPECT_THROW((void)make_pieces(parties.session(Party::kA), 7, narrowed(narrow.a, 63)), InvalidArgument);
-}
-
-// What hides a value from B: `divergence_of_piece` counts on it.
-TEST(LiftsOfShares, ByPiecesAreSumsOfFourFreshWords) {
-  SharedParties parties;
-  constexpr std::size_t kValues = 20000;
-  const SharedPair narrow = shared(kValues, 1, normal_values(kValues, 16, 1), kScale, 64);
-  const auto [a, b] = parties.run([&](Session& s) {
-    return std::pair(make_pieces(s, 7, narrow.of(s.party())), make_pieces(s, 7, narrow.of(s.party())));
-  });
-  const auto words = [](const ShareMatrix& pieces) {
-    std::vector<double> numbers = decode_ring(pieces);
-    for (double& v : numbers) v = std::ldexp(v, kScale - kPieceWordBits);
-    return numbers;
+  const auto expect = [](const SharedPair& found, const std::vector<double>& wanted) {
+    const auto reals = found.reals();
+    ASSERT_EQ(reals.size(), wanted.size());
+    for (std::size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(reals[i], wanted[i], 0x1p-15);
   };
-  const auto expect_words = [&](const std::vector<double>& numbers, double terms) {
-    double mean = 0;
-    double square = 0;
-    double fourth = 0;
-    for (const double v : numbers) {
-      mean += v / kValues;
-      square += v * v / kValues;
-      fourth += v * v * v * v / kValues;
-    }
-    EXPECT_NEAR(mean, 0, 0.03);
-    EXPECT_NEAR(square, terms / 12, 0.04);
-    EXPECT_NEAR(fourth / (square * square), 3 - 1.2 / terms, 0.15);
-  };
-  for (const ShareMatrix* pieces : {&a.first, &a.second, &b.first, &b.second}) expect_words(words(*pieces), 4);
-  // The same share twice, in pieces that have nothing to do with each other.
-  for (const auto* both : {&a, &b}) expect_words(words(both->first - both->second), 8);
-  for (const Bytes& sent : parties.payloads(Party::kA, steps::kPieces)) {
-    std::vector<std::uint64_t> corrections(kValues);
-    BufferSource(sent).read(std::as_writable_bytes(std::span(corrections)));
-    EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(corrections));
-  }
-}
-
-TEST(LiftsOfShares, OfSharesThatDoNotBelongTogetherEndAtB) {
-  SharedParties parties;
-  const SharedPair mine = shared(50, 2, normal_values(100, 4, 1), kScale, 64);
-  const SharedPair other = shared(50, 2, normal_values(100, 4, 2), kScale, 64);
-  EXPECT_THAT(testing::message_of<ProtocolError>([&] {
-                parties.run([&](Session& s) { (void)make_pieces(s, 7, s.party() == Party::kA ? mine.a : other.b); });
-              }),
-              ::testing::HasSubstr("do not belong together"));
-}
-
-class LiftByComparison : public ::testing::TestWithParam<int> {};
-
-TEST_P(LiftByComparison, NeverFailsWhateverTheSecretAndItsShares) {
-  const int bits = GetParam();
-  SharedParties parties;
-  // Both ends of the ring, around 0, and many between; with shares at both ends, too.
-  const Int128 half = static_cast<Int128>(1) << (bits - 1);
-  std::vector<Int128> secrets{0, 1, -1, half - 1, -half, half / 2, -half / 2};
-  SeededRandom numbers(1);
-  for (int i = 0; i < 200; ++i) secrets.push_back(signed_low_bits(static_cast<UInt128>(numbers.next_u64()), bits));
-  std::vector<UInt128> of_a{0, 1, low_bits(~UInt128{0}, bits), static_cast<UInt128>(half),
-                            static_cast<UInt128>(half - 1)};
-  for (int i = 0; i < 3; ++i) of_a.push_back(low_bits(static_cast<UInt128>(numbers.next_u64()), bits));
-  SharedPair narrow{ShareMatrix(secrets.size(), of_a.size(), 3, bits),
-                    ShareMatrix(secrets.size(), of_a.size(), 3, bits)};
-  for (std::size_t r = 0; r < secrets.size(); ++r) {
-    for (std::size_t c = 0; c < of_a.size(); ++c) {
-      narrow.a.row(r)[c] = of_a[c];
-      narrow.b.row(r)[c] = low_bits(static_cast<UInt128>(secrets[r]) - of_a[c], bits);
-    }
-  }
-  parties.run([&](Session& s) { reserve(s, lift_cost(narrow.a.values().size(), bits)); });
-  parties.start_counting();
-  const SharedPair wide = parties.shares([&](Session& s) { return lift_by_comparison(s, 7, narrow.of(s.party())); });
-  EXPECT_EQ(parties.counted(), SharedParties::on_the_wire(lift_cost(narrow.a.values().size(), bits)));
-  EXPECT_EQ(wide.a.ring_bits(), 128);
-  EXPECT_EQ(wide.a.scale(), 3);
-  const ShareMatrix sum = open(wide.a, wide.b);
-  for (std::size_t r = 0; r < secrets.size(); ++r) {
-    for (const UInt128 found : sum.row(r)) ASSERT_TRUE(found == static_cast<UInt128>(secrets[r])) << "secret " << r;
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Rings, LiftByComparison, ::testing::Values(2, 33, 34, 44, 62));
-
-TEST(LiftsOfShares, ByComparisonRefuseAWiderRing) {
-  SharedParties parties;
-  EXPECT_THROW((void)lift_by_comparison(parties.session(Party::kA), 7, ShareMatrix(1, 1, 0, 63)), InvalidArgument);
+  expect({a.first, b.first}, plain_product(spec, l, r));
+  expect({a.second, b.second}, plain_product(wider, l, d));
 }
 
 }  // namespace

@@ -43,6 +43,8 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {protocol::steps::kForwardOperand, 10},
       {protocol::steps::kForwardProduct, 11},
       {protocol::steps::kOutputShare, 12},
+      {protocol::steps::kLiftChoices, 70},
+      {protocol::steps::kLiftWords, 71},
       {protocol::steps::kDerivativeOperand, 13},
       {protocol::steps::kGradientProduct, 14},
       {protocol::steps::kKeptProduct, 15},
@@ -84,7 +86,6 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {mpc::steps::kScoreShare, 61},
       {mpc::steps::kRangeShare, 62},
       {mpc::steps::kInputDifference, 63},
-      {mpc::steps::kPieces, 64},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -119,6 +120,8 @@ TEST(Step, SaysWhatProtectsIt) {
       {protocol::steps::kForwardOperand, "encrypted"},
       {protocol::steps::kForwardProduct, "masked"},
       {protocol::steps::kOutputShare, "share"},
+      {protocol::steps::kLiftChoices, "padded"},
+      {protocol::steps::kLiftWords, "padded"},
       {protocol::steps::kDerivativeOperand, "encrypted"},
       {protocol::steps::kGradientProduct, "masked"},
       {protocol::steps::kHello, "public"},
@@ -167,7 +170,6 @@ TEST(Step, SaysWhatProtectsIt) {
       {mpc::steps::kScoreShare, "share"},
       {mpc::steps::kRangeShare, "share"},
       {mpc::steps::kInputDifference, "padded"},
-      {mpc::steps::kPieces, "share"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

@@ -15,6 +15,7 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/shared_loss.h"
 #include "blindfl/nn/shared_models.h"
+#include "blindfl/nn/wide_derivative.h"
 #include "blindfl/protocol/session/ot_pools.h"
 #include "blindfl/protocol/session/steps.h"
 #include "testing/flight_transport.h"
@@ -92,6 +93,7 @@ class CostOfSharedTop : public ::testing::TestWithParam<Case> {
   struct AtParty {
     std::shared_ptr<TopImpl> top;
     std::unique_ptr<FederatedOptimizer> optimizer;
+    std::uint32_t source = 0;
   };
   AtParty& of(const Session& s) { return at_[s.party() == Party::kA ? 0 : 1]; }
 
@@ -105,6 +107,7 @@ class CostOfSharedTop : public ::testing::TestWithParam<Case> {
   void make() {
     parties_.run([&](Session& s) {
       AtParty& at = of(s);
+      at.source = s.new_layer();
       at.top = std::make_shared<TopImpl>(s, shape(), options_);
       at.optimizer = std::make_unique<FederatedOptimizer>(*at.top, SgdOptions{.learning_rate = 0.01});
       return 0;
@@ -123,7 +126,8 @@ class CostOfSharedTop : public ::testing::TestWithParam<Case> {
       const SharedTensor x{.session = &s,
                            .share = s.party() == Party::kA ? a : b,
                            .rows = kBatch,
-                           .backward = [](const SharedDerivative&) {}};
+                           // As source layers do.
+                           .backward = [&](const SharedDerivative& d) { (void)wide_derivative(s, at.source, d); }};
       data::Batch batch;
       batch.rows = kBatch;
       if (s.party() == Party::kB) batch.labels.assign(kBatch, 1.0);

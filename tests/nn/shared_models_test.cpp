@@ -199,9 +199,9 @@ TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
   for (const Party party : {Party::kA, Party::kB}) {
     std::uint64_t opened_bytes = 0;
     for (const auto& [step, traffic] : parties_.recording(party).sent()) {
-      // Pieces hide as noise does; and bits of ranges are stated.
-      const bool pieces = step == net::Step(mpc::steps::kPieces) || step == net::Step(mpc::steps::kRangeShare);
-      if (net::describe(step).protection == net::Protection::kShare && !pieces) opened_bytes += traffic.bytes;
+      // Bits of ranges are stated.
+      const bool range = step == net::Step(mpc::steps::kRangeShare);
+      if (net::describe(step).protection == net::Protection::kShare && !range) opened_bytes += traffic.bytes;
     }
     EXPECT_EQ(opened_bytes, party == Party::kA ? 8U : 0U);
   }

@@ -35,10 +35,9 @@ class SharedLossImpl : public FederatedModule, public RangeWatcher {
   };
   /// Shares of the derivative of the mean loss over the batch's rows, of which B has the labels, and the weights where
   /// `SharedTopOptions::row_weights` says that rows have some (1 where a batch has none).
-  /// Cost: a function of the scores; for kMultinomial a maximum and three of them; for kLinear integers that add up to
-  /// the derivative; with weights 20 random OTs and 320 bytes for each score. Reveals: nothing. Throws DataError at B
-  /// if a label is not one of the family's, or a weight is too large; InvalidArgument if rows have weights that were
-  /// not announced, or do not count.
+  /// Cost: a function of the scores; for kMultinomial a maximum and three of them; for kLinear nothing; with weights 20
+  /// random OTs and 320 bytes for each score. Reveals: nothing. Throws DataError at B if a label is not one of the
+  /// family's, or a weight is too large; InvalidArgument if rows have weights that were not announced, or do not count.
   [[nodiscard]] Step forward(const SharedTensor& scores, const data::Batch& batch);
 
   /// This party's share of the sum of the losses of a batch's rows, times their weights, 1 x 1: for `open_mean`.

@@ -13,12 +13,10 @@ namespace blindfl::nn {
 
 using protocol::kSharedScale;
 
-/// This party's share of the derivative of the summed loss by some values: at `kSharedScale` modulo 2^64, or at that
+/// This party's share of the derivative of the summed loss by some values: at `kSharedScale` modulo 2^38, or at that
 /// scale or a finer one modulo 2^128. Padding is 0 in the sum.
 struct SharedDerivative {
   ShareMatrix share;
-  /// The two parties' numbers add up to the derivative over the integers, at `kSharedScale`, and not only modulo 2^128.
-  bool integers = false;
 };
 
 /// This party's share of values that a layer made of a batch, a row for each row of the batch, and the way back from

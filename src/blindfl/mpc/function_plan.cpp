@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/shared_product.h"
 
 namespace blindfl::mpc {
 
@@ -51,8 +50,6 @@ std::shared_ptr<const SmoothPlan> plan_function(const he::Scheme& scheme, const 
   const auto slots = he::slots_of<ConfigError>(scheme, "a shared top");
   const std::size_t values = options.batch * spec.cols;
   const std::uint64_t passes = protocol::counted_passes(options.run, options.sgd) * options.run.layers;
-  check_pieces(spec.what, std::max(-spec.low, spec.high), kSharedScale,
-               static_cast<double>(values) * static_cast<double>(passes));
   SmoothFunction function = fitted(
       {.functions = spec.functions,
        .low = spec.low,

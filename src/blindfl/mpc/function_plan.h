@@ -28,7 +28,7 @@ struct FunctionSpec {
 /// Values of passes before the last that are kept for a look at whether they left the interval, at most.
 constexpr std::size_t kMostWatchedValues = 8192;
 /// Bits that they are looked at in, at most: of those that have more, what is left may look right.
-constexpr int kMostRangeBits = 40;
+constexpr int kMostRangeBits = 37;
 /// Steps of training between two looks, if nothing else calls for one.
 constexpr std::size_t kStepsBetweenRangeChecks = 16;
 
@@ -37,8 +37,7 @@ constexpr std::size_t kStepsBetweenRangeChecks = 16;
 [[nodiscard]] std::size_t watched_values(std::size_t rows, std::size_t cols, std::size_t passes);
 
 /// How batches are evaluated with the slots of `scheme`. Fits the functions: up to a second, once for each spec.
-/// Throws InvalidArgument if they cannot be fitted so well with the slots, or if the run is too long for integers that
-/// add up to values of that size; ConfigError if the scheme has none.
+/// Throws InvalidArgument if they cannot be fitted so well with the slots; ConfigError if the scheme has none.
 [[nodiscard]] std::shared_ptr<const SmoothPlan> plan_function(const he::Scheme& scheme, const FunctionSpec& spec,
                                                               const SharedTopOptions& options);
 

@@ -10,7 +10,7 @@ namespace {
 
 PartyCost round_cost(std::size_t values, int bits, int ring_bits) {
   const Cost selection =
-      ring_bits == 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
+      ring_bits <= 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
   return compare_cost(values, bits + 1) + by_party(selection);
 }
 
@@ -21,7 +21,8 @@ ShareMatrix selected_differences(Session& session, std::uint32_t layer, const Bi
   Multiplexer<Ring> multiplexer(MultiplexerMaterial(differences.values().size(), false, ots.sender(), ots.receiver()));
   const SecretVector<Ring> values = ring_values<Ring>(differences);
   const SecretVector<Ring> selected = select<Ring>(session, layer, multiplexer, bits, values);
-  return ring_matrix<Ring>(selected, differences.rows(), differences.cols(), differences.scale());
+  return narrowed(ring_matrix<Ring>(selected, differences.rows(), differences.cols(), differences.scale()),
+                  differences.ring_bits());
 }
 
 /// The larger of columns i and i + half, for the first half of them; an odd one is left as it is.
@@ -31,7 +32,7 @@ ShareMatrix halved(Session& session, std::uint32_t layer, const ShareMatrix& x, 
   const ShareMatrix differences = select_columns(x, 0, half) - second;
   const BitShares first_is_larger = compare(session, layer, differences, bits + 1);
   const ShareMatrix larger =
-      second + (x.ring_bits() == 64 ? selected_differences<std::uint64_t>(session, layer, first_is_larger, differences)
+      second + (x.ring_bits() <= 64 ? selected_differences<std::uint64_t>(session, layer, first_is_larger, differences)
                                     : selected_differences<UInt128>(session, layer, first_is_larger, differences));
   ShareMatrix left(x.rows(), x.cols() - half, x.scale(), x.ring_bits());
   place_columns(left, 0, larger);
@@ -52,8 +53,8 @@ PartyCost maximum_cost(std::size_t rows, std::size_t cols, int bits, int ring_bi
 }
 
 ShareMatrix maximum(Session& session, std::uint32_t layer, const ShareMatrix& x, int bits) {
-  require<InvalidArgument>(x.ring_bits() == 64 || x.ring_bits() == 128,
-                           "maximum: of shares modulo 2^64 or 2^128, not 2^", x.ring_bits());
+  require<InvalidArgument>((x.ring_bits() > bits && x.ring_bits() <= 64) || x.ring_bits() == 128, "maximum: of ", bits,
+                           " bits, shared modulo 2^64 or less, or 2^128, not 2^", x.ring_bits());
   require<InvalidArgument>(x.rows() > 0 && x.cols() > 0, "maximum: of ", x.rows(), " x ", x.cols(), " values");
   require<InvalidArgument>(bits >= 1 && bits < 64, "maximum: values of 1 to 63 bits, not ", bits);
   reserve(session, maximum_cost(x.rows(), x.cols(), bits, x.ring_bits()));

@@ -30,7 +30,7 @@ void require_length(std::size_t expected, std::size_t bytes) {
 Cost row_factor_cost(std::size_t count, int bits) {
   const std::size_t ots = factor_ots(count, bits);
   return {.sender_bytes = ots * sizeof(UInt128),
-          .receiver_bytes = MaterialTag::kBytes + bytes_for_bits(ots),
+          .receiver_bytes = ot::MaterialTag::kBytes + bytes_for_bits(ots),
           .flights = 2,
           .sender_ots = ots,
           .receiver_ots = 0};
@@ -39,13 +39,13 @@ Cost row_factor_cost(std::size_t count, int bits) {
 FactorSender::FactorSender(std::size_t count, int bits, ot::RandomOtSender& pool)
     : count_(count),
       bits_(bits),
-      tag_(kRowFactors, factor_ots(count, bits), pool.place()),
+      tag_(kRowFactors, {factor_ots(count, bits)}, pool.place()),
       pads_(pool.take(factor_ots(count, bits))) {}
 
 FactorSender::Sent FactorSender::send(ByteView choices, std::span<const UInt128> values) {
   require_count(pads_.has_value(), count_, values.size());
   const std::size_t ots = factor_ots(count_, bits_);
-  require_length(MaterialTag::kBytes + bytes_for_bits(ots), choices.size());
+  require_length(ot::MaterialTag::kBytes + bytes_for_bits(ots), choices.size());
   BufferSource in(choices);
   tag_.check(in);
   const BitShares exchanged = BitShares::read(in, ots);
@@ -71,7 +71,7 @@ FactorSender::Sent FactorSender::send(ByteView choices, std::span<const UInt128>
 FactorReceiver::FactorReceiver(std::size_t count, int bits, ot::RandomOtReceiver& pool)
     : count_(count),
       bits_(bits),
-      tag_(kRowFactors, factor_ots(count, bits), pool.place()),
+      tag_(kRowFactors, {factor_ots(count, bits)}, pool.place()),
       pads_(pool.take(factor_ots(count, bits))) {}
 
 Bytes FactorReceiver::choose(std::span<const std::uint32_t> factors) {
@@ -84,7 +84,7 @@ Bytes FactorReceiver::choose(std::span<const std::uint32_t> factors) {
     for (int bit = 0; bit < bits_; ++bit, ++i) bits.words()[i / 64] |= (factor >> bit & 1) << (i % 64);
   }
   chosen_ = std::move(bits);
-  BufferSink out(MaterialTag::kBytes + bytes_for_bits(ots));
+  BufferSink out(ot::MaterialTag::kBytes + bytes_for_bits(ots));
   tag_.write(out);
   (*chosen_ ^ BitShares(ots, std::move(pads_->choices))).write(out);
   return out.take();

@@ -10,7 +10,7 @@
 #include "blindfl/base/secret.h"
 #include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/cost.h"
-#include "blindfl/mpc/material_tag.h"
+#include "blindfl/ot/material_tag.h"
 #include "blindfl/ot/pool.h"
 
 // One party's numbers times the other's factors of few bits, modulo 2^128: a correlated OT for each bit of a factor
@@ -51,7 +51,7 @@ class FactorSender {
  private:
   std::size_t count_;
   int bits_;
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::optional<ot::SenderBatch> pads_;
 };
 
@@ -69,7 +69,7 @@ class FactorReceiver {
  private:
   std::size_t count_;
   int bits_;
-  MaterialTag tag_;
+  ot::MaterialTag tag_;
   std::optional<ot::ReceiverBatch> pads_;
   std::optional<BitShares> chosen_;
 };

@@ -3,10 +3,10 @@
 #include <cmath>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/crossing.h"
 #include "blindfl/mpc/row_factors.h"
 #include "blindfl/mpc/steps.h"
 #include "blindfl/protocol/layers/shared_top_options.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 

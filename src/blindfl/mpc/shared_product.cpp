@@ -7,8 +7,6 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/steps.h"
-#include "blindfl/protocol/session/crossing.h"
-#include "blindfl/share/integer_pieces.h"
 #include "blindfl/share/products.h"
 
 namespace blindfl::mpc {
@@ -18,83 +16,42 @@ namespace {
 /// Cross products of one product of shared matrices.
 constexpr double kCrossProducts = 2;
 
-// Of what a run may give away, pieces take half: products have the rest.
-static_assert(he::kHidingOfRun == 40);
-constexpr double kBudgetOfPieces = 0x1p-41;
+/// Left values of a product are integers of its ring, and schemes take them up to 2^62.
+constexpr int kMostRing = 63;
 
 std::uint64_t count_of(double values) {
   return static_cast<std::uint64_t>(std::min(values, 0x1p62));
 }
 
-net::Message correction_message(std::uint32_t layer, const ShareMatrix& share) {
-  return {steps::kPieces, layer, share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
-}
-
-/// At A: draws its pieces, and sends what B's lack.
-ShareMatrix send_corrections(Session& session, const net::Message& message, const ShareMatrix& share) {
-  Random random = session.random();
-  ShareMatrix pieces = draw_pieces(share.rows(), share.cols(), share.scale(), random);
-  const SecretVector<std::uint64_t> words = piece_corrections(share, pieces);
-  session.channel().send(message, std::as_bytes(std::span(words)));
-  return pieces;
-}
-
-ShareMatrix receive_corrections(Session& session, const net::Message& message, const ShareMatrix& share) {
-  SecretVector<std::uint64_t> words(share.values().size());
-  session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(words))); });
-  return closing(session, [&] { return corrected_pieces(share, words, "a shared matrix"); });
-}
-
-void check_piece_ring(const ShareMatrix& share) {
-  require<InvalidArgument>(share.ring_bits() >= kPieceRing,
-                           "integers that add up to a shared matrix are made of "
-                           "shares modulo 2^",
-                           kPieceRing, " or more, not 2^", share.ring_bits());
+/// Integers of the signed low bits of shares: what stands on the left of a product in a ring of so many.
+IntMatrix signed_integers(const ShareMatrix& share, int bits) {
+  std::vector<std::int64_t> values;
+  values.reserve(share.values().size());
+  for (const UInt128 v : share.values()) values.push_back(static_cast<std::int64_t>(signed_low_bits(v, bits)));
+  return IntMatrix::dense(share.rows(), share.cols(), std::move(values), share.scale(), std::uint64_t{1} << (bits - 1));
 }
 
 }  // namespace
 
-ShareMatrix make_pieces(Session& session, std::uint32_t layer, const ShareMatrix& share) {
-  check_piece_ring(share);
-  session.settle();
-  const net::Message message = correction_message(layer, share);
-  return session.party() == Party::kA ? send_corrections(session, message, share)
-                                      : receive_corrections(session, message, share);
-}
-
-void check_pieces(std::string_view what, double largest, int scale, double run_values) {
-  require<InvalidArgument>(run_values * divergence_of_piece(std::ldexp(largest, scale)) <= kBudgetOfPieces, what,
-                           ": integers that add up to values of up to ", largest, " at scale ", scale,
-                           " would hide them too little in a run with ", run_values,
-                           " of them. Shorten the run, make layers narrower, lower the scale or the largest value; "
-                           "or take an open top");
-}
-
 SharedProductParams::SharedProductParams(const SharedProductSpec& spec) : spec_(spec) {
   require<InvalidArgument>(spec.batch > 0 && spec.left_cols > 0 && spec.other > 0,
                            "product of shared matrices: an empty matrix has no product");
-  for (const double largest : {spec.largest, spec.largest_left}) {
-    require<InvalidArgument>(std::isfinite(largest) && largest > 0 && largest <= 0x1p40,
-                             "product of shared matrices: the largest value must be above 0 and at most 2^40");
-  }
+  require<InvalidArgument>(std::isfinite(spec.largest) && spec.largest > 0 && spec.largest <= 0x1p40,
+                           "product of shared matrices: the largest value must be above 0 and at most 2^40");
   require<InvalidArgument>(spec.precision >= 0 && spec.precision < product_scale() &&
                                spec.result_scale <= product_scale() && spec.precision <= spec.result_scale,
                            "product of shared matrices: results with ", spec.precision, " bits of precision at scale ",
                            spec.result_scale, " of factors at scale ", product_scale());
-  check_pieces("product of shared matrices", spec.largest_left, spec.left_scale, pieces_of_run());
   // The noise of the two cross products together is below a unit of the precision.
   noise_bits_ = product_scale() - spec.precision - 1;
   result_bits_ = std::max(static_cast<int>(std::ceil(std::log2(spec.largest))) + product_scale(), noise_bits_ + 1);
-  ring_bits_ =
-      lifts() ? he::ring_for_lifts(result_bits_, run_values()) : spec.result_ring + product_scale() - spec.result_scale;
-  require<InvalidArgument>(ring_bits_ <= ShareMatrix::kMostRingBits, "product of shared matrices: results of ",
-                           result_bits_, " bits at scale ", product_scale(), " take a ring of ", ring_bits_,
-                           " bits, and there are ", ShareMatrix::kMostRingBits,
-                           ". Lower the scales, the largest result or the length of the run");
+  ring_bits_ = spec.result_ring + product_scale() - spec.result_scale;
   require<InvalidArgument>(result_bits_ < ring_bits_, "product of shared matrices: results of ", result_bits_,
                            " bits do not fit in a ring of ", ring_bits_);
-  require<InvalidArgument>(!lifts() || result_bits_ <= kMaxRescaleBits, "product of shared matrices: results of ",
-                           result_bits_, " bits cannot be rescaled safely; at most ", kMaxRescaleBits, " can");
+  require<InvalidArgument>(spec.left_ring >= 2 && spec.left_ring < ring_bits_ && ring_bits_ <= kMostRing,
+                           "product of shared matrices: left values modulo 2^", spec.left_ring,
+                           " in a product modulo 2^", ring_bits_, ", where the latter is larger, and at most 2^",
+                           kMostRing, ". Lower the scales or the largest result");
 }
 
 std::size_t SharedProductParams::result_rows(std::size_t rows) const {
@@ -113,34 +70,19 @@ he::ProductSpec SharedProductParams::product(std::size_t rows) const {
   return {.rows = result_rows(rows),
           .inner = spec_.form == ProductForm::kLeftTransposed ? rows : spec_.left_cols,
           .cols = spec_.other,
-          .left_bound = std::uint64_t{1} << kPieceBits,
+          .left_bound = std::uint64_t{1} << (ring_bits_ - 1),
           .left_scale = spec_.left_scale,
           .right_scale = spec_.right_scale,
           .run_values = run_values(),
           .ring_bits = ring_bits_,
-          .noise_bits = noise_bits_,
-          .lifted_bits = lifts() ? result_bits_ : 0};
-}
-
-double SharedProductParams::failure_of_run() const {
-  if (!lifts()) return 0;
-  return std::ldexp(static_cast<double>(run_values()) / kCrossProducts, result_bits_ - ring_bits_);
-}
-
-double SharedProductParams::pieces_of_run() const {
-  return static_cast<double>(spec_.batch) * static_cast<double>(spec_.left_cols) *
-         static_cast<double>(spec_.run_products);
-}
-
-double SharedProductParams::divergence_of_run() const {
-  return pieces_of_run() * divergence_of_piece(std::ldexp(spec_.largest_left, spec_.left_scale));
+          .noise_bits = noise_bits_};
 }
 
 protocol::Settings SharedProductParams::settings() const {
   protocol::Settings settings;
   settings.add("form", static_cast<int>(spec_.form)).add("batch", spec_.batch).add("left_cols", spec_.left_cols);
   settings.add("other", spec_.other).add("left_scale", spec_.left_scale).add("right_scale", spec_.right_scale);
-  settings.add("largest_left", spec_.largest_left).add("largest", spec_.largest).add("precision", spec_.precision);
+  settings.add("left_ring", spec_.left_ring).add("largest", spec_.largest).add("precision", spec_.precision);
   settings.add("result_scale", spec_.result_scale).add("result_ring", spec_.result_ring);
   settings.add("run_products", spec_.run_products).add("sharing", spec_.sharing);
   return settings.add("scheme", spec_.scheme);
@@ -154,20 +96,19 @@ ShareMatrix SharedProductParams::right(const ShareMatrix& r) const {
 }
 
 ShareMatrix SharedProductParams::result(const ShareMatrix& sum) const {
-  return rescale(lifts() ? lifted(sum) : sum, spec_.result_scale);
+  return rescale(sum, spec_.result_scale);
 }
 
-SharedLeft SharedLeft::of_pieces(ShareMatrix pieces) {
-  SharedLeft left(std::move(pieces));
-  left.pieces_ = integers_of(left.share_);
+SharedLeft SharedLeft::of_lifted(ShareMatrix lifted) {
+  SharedLeft left(std::move(lifted));
+  left.lifted_ = true;
   return left;
 }
 
-PartyCost shared_product_cost(const he::Plan& plan, std::size_t left_values, ProductParts parts) {
+PartyCost shared_product_cost(const he::Plan& plan, const protocol::RoomLift& lift, ProductParts parts) {
   const std::uint64_t bytes = (parts.operand ? plan.operand_bytes() : 0) + plan.reply_bytes();
-  PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand || parts.pieces ? 2 : 1};
-  if (parts.pieces) cost.a_bytes += pieces_cost(left_values).a_bytes;
-  return cost;
+  const PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand ? 2 : 1};
+  return parts.lift ? protocol::room_lift_cost(lift) + cost : cost;
 }
 
 SharedProduct::SharedProduct(Session& session, const SharedProductSpec& spec)
@@ -182,7 +123,7 @@ SharedProduct::SharedProduct(Session& session, const SharedProductSpec& spec)
 }
 
 PartyCost SharedProduct::cost(std::size_t rows, Parts parts) {
-  return shared_product_cost(plan(rows), rows * params_.spec().left_cols, parts);
+  return shared_product_cost(plan(rows), params_.left_lift(rows), parts);
 }
 
 double SharedProduct::largest_error(std::size_t rows) {
@@ -196,7 +137,9 @@ SharedProduct::Run SharedProduct::checked(const Task& task) {
   require<InvalidArgument>(l.cols() == spec.left_cols && l.scale() == spec.left_scale,
                            "product of shared matrices: the left one has ", l.cols(), " columns at scale ", l.scale(),
                            ", not ", spec.left_cols, " at ", spec.left_scale);
-  check_piece_ring(l);
+  const int needed = task.l->is_lifted() ? params_.ring_bits() : spec.left_ring;
+  require<InvalidArgument>(l.ring_bits() >= needed, "product of shared matrices: the left one is modulo 2^",
+                           l.ring_bits(), ", and 2^", needed, " is needed");
   Run run{l.rows(), params_.right(*task.r), task.version};
   he::check_right(product_.plan(run.rows), run.right);
   return run;
@@ -208,16 +151,23 @@ void SharedProduct::take_keys(const Run& run) {
   product_.expect_to_encrypt(run.rows);
 }
 
-net::Message SharedProduct::corrections(const SharedLeft& left) const {
-  return correction_message(layer_, left.share());
-}
-
-void SharedProduct::send_pieces(SharedLeft& left) {
-  left.pieces_ = integers_of(send_corrections(session_, corrections(left), left.share()));
-}
-
-void SharedProduct::receive_pieces(SharedLeft& left) {
-  left.pieces_ = integers_of(receive_corrections(session_, corrections(left), left.share()));
+// All in the same messages; one that several tasks have is lifted once, to the widest ring that one of them needs.
+void SharedProduct::lift_left(std::span<const Task> tasks) {
+  std::vector<SharedLeft*> lefts;
+  std::vector<ShareMatrix> narrow;
+  for (const Task& task : tasks) {
+    if (task.l->is_lifted()) continue;
+    task.l->ring_bits_ = std::max(task.l->ring_bits_, task.product->params_.ring_bits());
+    if (std::ranges::find(lefts, task.l) != lefts.end()) continue;
+    lefts.push_back(task.l);
+    narrow.push_back(narrowed(task.l->share_, task.product->params_.spec().left_ring));
+  }
+  if (lefts.empty()) return;
+  std::vector<protocol::LiftedShare> lifts;
+  for (std::size_t i = 0; i < lefts.size(); ++i) lifts.push_back({narrow[i], lefts[i]->ring_bits_});
+  const SharedProduct& first = *tasks.front().product;
+  std::vector<ShareMatrix> lifted = protocol::lift_with_room(first.session_, first.layer_, lifts);
+  for (std::size_t i = 0; i < lefts.size(); ++i) *lefts[i] = SharedLeft::of_lifted(std::move(lifted[i]));
 }
 
 ShareMatrix SharedProduct::finished(const Run& run, ShareMatrix own) const {
@@ -252,33 +202,18 @@ std::vector<ShareMatrix> SharedProduct::products(std::span<const Task> tasks) {
     before += product.operand_bytes(run);
     replies += product.product_.reply_bytes(run.rows);
   });
-  // Those of the tasks that make pieces; a left one that several have is made once.
-  std::vector<const Task*> to_make;
-  for (const Task& task : tasks) {
-    const bool known = std::ranges::any_of(to_make, [&](const Task* other) { return other->l == task.l; });
-    if (!task.l->has_pieces() && !known) to_make.push_back(&task);
-  }
-  const bool at_a = session.party() == Party::kA;
-  for (const Task* task : to_make) before += at_a ? task->product->corrections(*task->l).size : 0;
+  lift_left(tasks);
   session.exchange(
-      before,
-      [&] {
-        each([](SharedProduct& product, Run& run) { product.send_operand(run); });
-        if (!at_a) return;
-        for (const Task* task : to_make) task->product->send_pieces(*task->l);
-      },
-      [&] {
-        each([](SharedProduct& product, Run& run) { product.receive_operand(run); });
-        if (at_a) return;
-        for (const Task* task : to_make) task->product->receive_pieces(*task->l);
-      });
+      before, [&] { each([](SharedProduct& product, Run& run) { product.send_operand(run); }); },
+      [&] { each([](SharedProduct& product, Run& run) { product.receive_operand(run); }); });
   // What takes no message, while the peer may still be busy.
   std::vector<ShareMatrix> shares;
   shares.reserve(runs.size());
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const IntMatrix& pieces = tasks[i].l->pieces();
-    const bool transposed = tasks[i].product->params_.spec().form == ProductForm::kLeftTransposed;
-    runs[i].left = transposed ? pieces.transpose() : pieces;
+    const SharedProductParams& params = tasks[i].product->params_;
+    const bool transposed = params.spec().form == ProductForm::kLeftTransposed;
+    const ShareMatrix& left = tasks[i].l->share();
+    runs[i].left = signed_integers(transposed ? transpose(left) : left, params.ring_bits());
     shares.push_back(multiply(runs[i].left, runs[i].right, session.pool()));
   }
   session.exchange(

@@ -11,27 +11,27 @@ namespace blindfl::mpc {
 
 PartyCost relu_cost(std::size_t values, int value_bits, int ring_bits) {
   const Cost selection =
-      ring_bits == 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
+      ring_bits <= 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
   return compare_cost(values, value_bits) + by_party(selection);
 }
 
 PartyCost relu_derivative_cost(std::size_t values, int ring_bits) {
-  return by_party(ring_bits == 64 ? Multiplexer<std::uint64_t>::cost_again(values)
+  return by_party(ring_bits <= 64 ? Multiplexer<std::uint64_t>::cost_again(values)
                                   : Multiplexer<UInt128>::cost_again(values));
 }
 
 SharedRelu::SharedRelu(Session& session, int value_bits, int ring_bits)
     : session_(session), layer_(session.new_layer()), value_bits_(value_bits), ring_bits_(ring_bits) {
   require<InvalidArgument>(value_bits >= 2 && value_bits <= 64, "ReLU: values of 2 to 64 bits, not ", value_bits);
-  require<InvalidArgument>(ring_bits == 64 || ring_bits == 128, "ReLU: results modulo 2^64 or 2^128, not 2^",
-                           ring_bits);
+  require<InvalidArgument>((ring_bits >= value_bits && ring_bits <= 64) || ring_bits == 128, "ReLU: results of ",
+                           value_bits, " bits modulo 2^64 or less, or 2^128, not 2^", ring_bits);
 }
 
 ShareMatrix SharedRelu::forward(const ShareMatrix& z, Keep keep) {
   require<InvalidArgument>(z.ring_bits() >= ring_bits_, "ReLU: results modulo 2^", ring_bits_, " of shares modulo 2^",
                            z.ring_bits());
   forget();
-  return ring_bits_ == 64 ? forward_in<std::uint64_t>(z, keep) : forward_in<UInt128>(z, keep);
+  return ring_bits_ <= 64 ? forward_in<std::uint64_t>(z, keep) : forward_in<UInt128>(z, keep);
 }
 
 template <class Ring>
@@ -50,7 +50,7 @@ ShareMatrix SharedRelu::forward_in(const ShareMatrix& z, Keep keep) {
     rows_ = z.rows();
     cols_ = z.cols();
   }
-  return ring_matrix<Ring>(selected, z.rows(), z.cols(), z.scale());
+  return narrowed(ring_matrix<Ring>(selected, z.rows(), z.cols(), z.scale()), ring_bits_);
 }
 
 ShareMatrix SharedRelu::backward(const ShareMatrix& d) {
@@ -69,7 +69,8 @@ ShareMatrix SharedRelu::backward(const ShareMatrix& d) {
         } else {
           using Ring = std::conditional_t<std::is_same_v<Kept, Multiplexer<UInt128>>, UInt128, std::uint64_t>;
           const SecretVector<Ring> values = ring_values<Ring>(d);
-          return ring_matrix<Ring>(select_again<Ring>(session_, layer_, multiplexer, values), rows_, cols_, d.scale());
+          const SecretVector<Ring> selected = select_again<Ring>(session_, layer_, multiplexer, values);
+          return narrowed(ring_matrix<Ring>(selected, rows_, cols_, d.scale()), ring_bits_);
         }
       },
       kept);

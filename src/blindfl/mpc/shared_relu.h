@@ -22,8 +22,8 @@ class SharedRelu {
   /// What a forward pass keeps.
   enum class Keep { kForBackward, kNothing };
 
-  /// For values that fit in `value_bits` bits, sign included. Results are modulo 2^ring_bits, 64 or 128: in the smaller
-  /// ring half the bytes, and `lifted` shares that fail with a chance of 2^(value_bits - 64).
+  /// For values that fit in `value_bits` bits, sign included. Results are modulo 2^ring_bits: 128, or up to 64, which
+  /// takes half the bytes.
   /// `session` must outlive it. Throws InvalidArgument for bits that are not from 2 to 64, or another ring.
   SharedRelu(Session& session, int value_bits, int ring_bits = ShareMatrix::kMostRingBits);
 

@@ -62,13 +62,8 @@ inline constexpr net::StepInfo kInputDifference{
     "the sender's share of values, less its share of random numbers that nobody knows, modulo 2^32",
     "nothing: values less uniformly random numbers"};
 
-inline constexpr net::StepInfo kPieces{
-    64, net::Protection::kShare, "pieces", "A's share of values, less pieces that it drew, modulo 2^64",
-    "pieces that add up with A's to the values, which they hide as noise of 60 bits does"};
-
-inline constexpr std::array<net::Step, 15> kAll = {kComparison,      kChoices,         kSelection,     kBitProducts,
-                                                   kFunctionOperand, kFunctionReply,   kSharedOperand, kSharedProduct,
-                                                   kElementOperand,  kElementReply,    kSumShare,      kScoreShare,
-                                                   kRangeShare,      kInputDifference, kPieces};
+inline constexpr std::array<net::Step, 14> kAll = {
+    kComparison,    kChoices,        kSelection,    kBitProducts, kFunctionOperand, kFunctionReply, kSharedOperand,
+    kSharedProduct, kElementOperand, kElementReply, kSumShare,    kScoreShare,      kRangeShare,    kInputDifference};
 
 }  // namespace blindfl::mpc::steps

@@ -25,6 +25,10 @@ constexpr double kLargestLogCount = 5;
 /// row.
 constexpr double kLossError = 1e-4;
 
+int bits_of(double largest) {
+  return static_cast<int>(std::ceil(std::log2(largest)));
+}
+
 std::uint64_t passes_of(const SharedTopOptions& options) {
   return protocol::counted_passes(options.run, options.sgd) * options.run.layers;
 }
@@ -32,6 +36,7 @@ std::uint64_t passes_of(const SharedTopOptions& options) {
 SharedProductSpec common_spec(const SharedTopOptions& options) {
   return {.batch = options.batch,
           .left_scale = kSharedScale,
+          .left_ring = kValueRing,
           .run_products = passes_of(options),
           .sharing = kProductsOfLayer,
           .scheme = options.scheme};
@@ -52,15 +57,22 @@ SharedProductSpec output_spec(std::size_t in, std::size_t out, const SharedTopOp
   spec.form = ProductForm::kPlain;
   spec.left_cols = in;
   spec.other = out;
-  spec.largest_left = options.largest_value;
   spec.largest = 64 * options.largest_value;
   return spec;
 }
 
-/// Bits that gradients of a top are coarser by than those of source layers: pieces of 62 bits on the left leave less
-/// room in a ciphertext. Noise on one of the mean loss has a standard deviation of 3e-6, and runs may be 64 times as
-/// long.
-constexpr int kCoarserGradients = 3;
+/// Of the gradient of a bias, at `kSharedScale`.
+int bias_bits(const SharedTopOptions& options) {
+  return bits_of(static_cast<double>(options.batch) * kLargestSharedDerivative) + kSharedScale;
+}
+
+/// Gradients beyond what is assumed are right up to this many bits more.
+constexpr int kSpareGradientBits = 4;
+
+std::uint64_t gradients_of_run(std::size_t values, const SharedTopOptions& options) {
+  return static_cast<std::uint64_t>(
+      std::min(static_cast<double>(values * kProductsOfLayer) * static_cast<double>(passes_of(options)), 0x1p62));
+}
 
 SharedProductSpec gradient_spec(std::size_t in, std::size_t out, const SharedTopOptions& options) {
   SharedProductSpec spec = common_spec(options);
@@ -68,14 +80,16 @@ SharedProductSpec gradient_spec(std::size_t in, std::size_t out, const SharedTop
   spec.left_cols = in;
   spec.other = out;
   spec.right_scale = kSharedScale;
-  spec.largest_left = options.largest_value;
   spec.largest = largest_weight_gradient(options);
-  spec.precision = protocol::gradient_precision(options.batch) - kCoarserGradients;
-  spec.result_scale = 2 * kSharedScale;
-  const SharedProductParams unscaled(spec);
+  spec.precision = protocol::gradient_precision(options.batch);
   // Shares must not outgrow 2^127 where an optimizer adds them up.
-  const protocol::LiftedGradient lifted{.scale = unscaled.product_scale(), .ring_bits = unscaled.ring_bits()};
+  const int bits = bits_of(spec.largest);
+  const int scale = 2 * kSharedScale;
+  const protocol::LiftedGradient lifted{
+      .scale = scale, .ring_bits = he::ring_for_lifts(bits + scale, gradients_of_run(in * out, options))};
   spec.result_scale = lifted.kept_scale(kGradientScale);
+  // Two bits of the ring stay free where it is lifted.
+  spec.result_ring = bits + kSpareGradientBits + 2 + spec.result_scale;
   return spec;
 }
 
@@ -84,7 +98,6 @@ SharedProductSpec derivative_spec(std::size_t in, std::size_t out, const SharedT
   spec.form = ProductForm::kRightTransposed;
   spec.left_cols = out;
   spec.other = in;
-  spec.largest_left = kLargestSharedDerivative;
   spec.largest = 64 * kLargestSharedDerivative;
   return spec;
 }
@@ -138,12 +151,20 @@ double largest_weight_gradient(const SharedTopOptions& options) {
 }
 
 LinearProducts linear_products(std::size_t in, std::size_t out, const SharedTopOptions& options) {
-  // Of values, and of derivatives by outputs and by inputs: the latter are made below, of what comes from here.
-  check_pieces("a linear layer", std::max(options.largest_value, kLargestSharedDerivative), kSharedScale,
-               static_cast<double>(options.batch * (2 * in + out)) * static_cast<double>(passes_of(options)));
-  return {.output = output_spec(in, out, options),
-          .gradient = gradient_spec(in, out, options),
-          .derivative = derivative_spec(in, out, options)};
+  LinearProducts products{.output = output_spec(in, out, options),
+                          .gradient = gradient_spec(in, out, options),
+                          .derivative = derivative_spec(in, out, options),
+                          .bias_ring = bias_ring(out, options)};
+  const SharedProductSpec& gradient = products.gradient;
+  const int bits = bits_of(gradient.largest) + gradient.result_scale;
+  products.gradient_ring = he::ring_for_lifts(bits, gradients_of_run(in * out, options));
+  products.gradient_failure = std::ldexp(static_cast<double>(in * out), bits - products.gradient_ring) +
+                              std::ldexp(static_cast<double>(out), bias_bits(options) - products.bias_ring);
+  return products;
+}
+
+int bias_ring(std::size_t width, const SharedTopOptions& options) {
+  return he::ring_for_lifts(bias_bits(options), gradients_of_run(width, options));
 }
 
 ActivationParts activation_parts(SmoothActivation activation, std::size_t width, const SharedTopOptions& options) {
@@ -156,13 +177,12 @@ ActivationParts activation_parts(SmoothActivation activation, std::size_t width,
                        .cols = width},
           .slopes = {.rows = options.batch,
                      .cols = width,
-                     .ring_bits = kValueRing,
+                     .ring_bits = kSlopeRing,
                      .run_values = options.batch * width * passes_of(options)}};
 }
 
 std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, const SharedTopOptions& options) {
   const double range = options.score_range;
-  const double run_rows = static_cast<double>(options.batch) * static_cast<double>(passes_of(options));
   switch (family) {
     case Family::kLogistic:
       return {{.what = "the scores",
@@ -172,9 +192,6 @@ std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, con
                .error = kProbabilityError,
                .cols = 1}};
     case Family::kMultinomial:
-      // Of logarithms, where a loss is a value.
-      if (options.row_weights)
-        check_pieces("weighted losses", range + std::log(static_cast<double>(outputs)), kSharedScale, run_rows);
       return multinomial_functions(outputs, range);
     case Family::kPoisson:
       return {{.what = "logarithms of expected counts",
@@ -185,8 +202,6 @@ std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, con
                .noise = kCountError / 100,
                .cols = 1}};
     case Family::kLinear:
-      check_pieces("the derivative of the squared error", kLargestSharedDerivative, kSharedScale,
-                   run_rows * static_cast<double>(outputs));
       return {};
   }
   fail<InvalidArgument>("there is no such family");

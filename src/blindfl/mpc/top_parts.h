@@ -20,12 +20,13 @@ namespace blindfl::mpc {
 constexpr double kLargestSharedDerivative = protocol::kRowWeightLimit;
 /// Source layers assume no more (`MatMulLayerOptions::derivative`): watched, where nothing else bounds derivatives.
 constexpr double kLargestWatchedDerivative = 256;
-/// Between layers values are needed modulo 2^64: what comparisons, functions and pieces take.
-constexpr int kValueRing = 64;
+/// Between layers values are shared modulo this power of 2, as source layers give them: they are right below 2^19, can
+/// be lifted below 2^18, and are watched against less.
+constexpr int kValueRing = 20 + kSharedScale;
 /// Values are below 2^15 where they are compared: before a ReLU, and scores where the largest is looked for.
 constexpr int kComparedBits = 16 + kSharedScale;
 /// Of a linear layer's weights in products.
-constexpr int kFactorScale = 24;
+constexpr int kFactorScale = 20;
 
 /// The most that the summed gradient of a linear layer's weight is assumed to be.
 [[nodiscard]] double largest_weight_gradient(const SharedTopOptions& options);
@@ -35,9 +36,13 @@ struct LinearProducts {
   SharedProductSpec output;
   SharedProductSpec gradient;    ///< X^T d
   SharedProductSpec derivative;  ///< d W^T
+  /// What gradients of weights and of the bias are lifted to, before each party reads its share as a number.
+  int gradient_ring = 0;
+  int bias_ring = 0;
+  /// The chance that doing so fails in one step, for any of them, if they are as large as assumed.
+  double gradient_failure = 0;
 };
-/// Throws InvalidArgument if a product could overflow or hide too little, or if the run is too long for the integers
-/// that go into them.
+/// Throws InvalidArgument if a product could overflow or hide too little.
 [[nodiscard]] LinearProducts linear_products(std::size_t in, std::size_t out, const SharedTopOptions& options);
 
 /// A smooth function of hidden layers and its slope, of `width` values a row, and what multiplies the slopes.
@@ -47,12 +52,15 @@ struct ActivationParts {
 };
 [[nodiscard]] ActivationParts activation_parts(SmoothActivation activation, std::size_t width,
                                                const SharedTopOptions& options);
-/// Products with slopes are rounded to `kSharedScale` in their ring, which leaves this one, and lifted from it.
-constexpr int kSlopeRing = kValueRing - kSharedScale;
+/// Derivatives and slopes are multiplied modulo this power of 2, and rounded to `kSharedScale` in it.
+constexpr int kSlopeRing = 64;
+static_assert(kSlopeRing - kSharedScale >= kValueRing);
+
+/// What the gradient of a bias is lifted to: the sum of derivatives, shared modulo 2^kValueRing.
+[[nodiscard]] int bias_ring(std::size_t width, const SharedTopOptions& options);
 
 /// What a loss of `outputs` scores a row takes for its derivative, in the order of evaluation: for kMultinomial that of
 /// differences to a row's maximum, of the sum of these, and of logarithms of probabilities.
-/// Throws InvalidArgument if the run is too long for the integers that are made of kLinear's derivatives.
 [[nodiscard]] std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs,
                                                        const SharedTopOptions& options);
 /// Whether derivatives by scores are watched: those of the other losses are differences of probabilities, times weights

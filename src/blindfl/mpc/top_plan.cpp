@@ -5,14 +5,12 @@
 #include <map>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/exact_lift.h"
 #include "blindfl/mpc/maximum.h"
 #include "blindfl/mpc/range_check.h"
 #include "blindfl/mpc/row_weights.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/shared_relu.h"
 #include "blindfl/mpc/smooth_evaluation.h"
-#include "blindfl/share/integer_pieces.h"
 
 namespace blindfl::mpc {
 
@@ -34,11 +32,11 @@ TopUse in_turns(const PartyCost& cost, const he::ProductTimes& times, double fai
 }
 
 /// Both cross products: each party does all of it, at the same time.
-TopUse crossed(const he::Plan& plan, std::size_t left_values, ProductParts parts) {
+TopUse crossed(const he::Plan& plan, const protocol::RoomLift& lift, ProductParts parts) {
   const he::ProductSpec& spec = plan.spec();
   const he::ProductTimes times = plan.times(static_cast<double>(spec.rows) * static_cast<double>(spec.inner));
   const double seconds = times.multiply + times.open + (parts.operand ? times.encrypt + times.load : 0);
-  return {.cost = shared_product_cost(plan, left_values, parts),
+  return {.cost = shared_product_cost(plan, lift, parts),
           .seconds_a = seconds,
           .seconds_b = seconds,
           .together = seconds,
@@ -117,6 +115,12 @@ TopPlan::Hidden TopPlan::make_hidden(const he::Scheme& scheme, std::size_t width
   layer.output = plan(products.output);
   layer.gradient = plan(products.gradient);
   layer.derivative = plan(products.derivative);
+  const int gradient_ring = SharedProductParams(products.gradient).ring_bits();
+  layer.values = value_lift(width, std::max(SharedProductParams(products.output).ring_bits(), gradient_ring));
+  layer.derivatives = value_lift(next, std::max(SharedProductParams(products.derivative).ring_bits(), gradient_ring));
+  layer.gradients = {{{.values = width * next, .from = products.gradient.result_ring, .to = products.gradient_ring},
+                      {.values = next, .from = kValueRing, .to = products.bias_ring}}};
+  layer.of_gradients.lift_failure = products.gradient_failure;
   return layer;
 }
 
@@ -125,18 +129,14 @@ double TopPlan::uses_of_run() const {
   return static_cast<double>(passes) * static_cast<double>(options_.run.layers);
 }
 
-// Of what is hidden at most, in units of the values' scale.
-TopUse TopPlan::pieces(std::size_t cols, double largest) const {
-  const std::size_t values = options_.batch * cols;
-  TopUse use{.cost = pieces_cost(values)};
-  use.exposure.divergence = static_cast<double>(values) * divergence_of_piece(std::ldexp(largest, kSharedScale));
-  return use;
+protocol::RoomLift TopPlan::value_lift(std::size_t cols, int to) const {
+  return {.values = options_.batch * cols, .from = kValueRing, .to = to};
 }
 
 void TopPlan::add_function(std::vector<TopUse>& uses, const Function& function, int ring_bits) const {
-  // A linear term takes shares that add up to the value, and not only modulo 2^64.
+  // A linear term takes shares that add up to the value, and not only modulo a smaller power of 2.
   if (function.plan->function().needs_wide_shares() && ring_bits < ShareMatrix::kMostRingBits) {
-    uses.push_back(pieces(function.spec.cols, std::max(-function.spec.low, function.spec.high)));
+    uses.push_back(by_ots(protocol::room_lift_cost(value_lift(function.spec.cols, ShareMatrix::kMostRingBits))));
   }
   const he::SlotPlan& products = *function.plan->products();
   const double wraps = products.wraps_of_run() / uses_of_run();
@@ -151,13 +151,11 @@ void TopPlan::add_forward(std::vector<TopUse>& uses) const {
     } else {
       uses.push_back(by_ots(relu_cost(values, kComparedBits, kValueRing)));
     }
-    uses.push_back(crossed(*layer.output, values, {}));
-    uses.back().exposure += pieces(layer.width, options_.largest_value).exposure;
+    uses.push_back(crossed(*layer.output, layer.values, {}));
   }
 }
 
 void TopPlan::add_loss(std::vector<TopUse>& uses) const {
-  if (shape_.family == Family::kLinear) uses.push_back(pieces(shape_.outputs, kLargestSharedDerivative));
   if (shape_.family == Family::kMultinomial) {
     uses.push_back(by_ots(maximum_cost(options_.batch, shape_.outputs, kComparedBits, kValueRing)));
   }
@@ -165,28 +163,37 @@ void TopPlan::add_loss(std::vector<TopUse>& uses) const {
     // The second of three is of a sum of the first's results, which are shared modulo 2^128.
     add_function(uses, loss_[i], i == 1 ? ShareMatrix::kMostRingBits : kValueRing);
   }
-  if (options_.row_weights) uses.push_back(by_ots(weighted_cost(options_.batch * shape_.outputs)));
+  if (!options_.row_weights) return;
+  // Weights meet shares modulo 2^128, which other losses have.
+  if (shape_.family == Family::kLinear) {
+    uses.push_back(by_ots(protocol::room_lift_cost(value_lift(shape_.outputs, ShareMatrix::kMostRingBits))));
+  }
+  uses.push_back(by_ots(weighted_cost(options_.batch * shape_.outputs)));
 }
 
 void TopPlan::add_backward(std::vector<TopUse>& uses) const {
-  bool integers = shape_.family == Family::kLinear && !options_.row_weights;
   for (std::size_t i = hidden_.size(); i-- > 0;) {
     const Hidden& layer = hidden_[i];
-    const std::size_t values = options_.batch * layer.width;
-    const TopUse gradient = crossed(*layer.gradient, values, {.operand = true, .pieces = false});
-    TopUse derivative = crossed(*layer.derivative, options_.batch * layer.next, {.operand = true, .pieces = !integers});
-    if (!integers) derivative.exposure += pieces(layer.next, kLargestSharedDerivative).exposure;
-    uses.push_back(at_once(gradient, derivative));
+    const ProductParts lifted{.operand = true, .lift = false};
+    uses.push_back(by_ots(protocol::room_lift_cost(layer.derivatives)));
+    uses.push_back(
+        at_once(crossed(*layer.gradient, layer.values, lifted), crossed(*layer.derivative, layer.derivatives, lifted)));
+    uses.push_back(by_ots(protocol::room_lift_cost(layer.gradients)));
+    uses.back().exposure = layer.of_gradients;
     if (layer.activation) {
+      uses.push_back(by_ots(protocol::room_lift_cost(value_lift(layer.width, kSlopeRing))));
       const double failures = layer.slopes->failures_of_run() / uses_of_run();
       uses.push_back(in_turns(element_cost(*layer.slopes, Party::kB), layer.slopes->times(), failures));
-      uses.push_back(by_ots(lift_cost(values, kSlopeRing)));
     } else {
-      uses.push_back(by_ots(relu_derivative_cost(values, kValueRing)));
-      uses.push_back(pieces(layer.width, kLargestSharedDerivative));
+      uses.push_back(by_ots(relu_derivative_cost(options_.batch * layer.width, kValueRing)));
     }
-    integers = !layer.activation;
   }
+  // Other losses, and those with weights, have shares modulo 2^128 of their derivatives.
+  if (hidden_.empty() && (shape_.family != Family::kLinear || options_.row_weights)) return;
+  const std::size_t width = hidden_.empty() ? shape_.outputs : hidden_.front().width;
+  uses.push_back(by_ots(protocol::room_lift_cost(
+      protocol::RoomLift{.values = width, .from = kValueRing, .to = bias_ring(width, options_)})));
+  uses.push_back(by_ots(protocol::room_lift_cost(value_lift(width, ShareMatrix::kMostRingBits))));
 }
 
 std::vector<TopUse> TopPlan::step() const {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -8,6 +9,7 @@
 #include "blindfl/he/elements.h"
 #include "blindfl/mpc/party_cost.h"
 #include "blindfl/mpc/top_parts.h"
+#include "blindfl/protocol/session/room_lift.h"
 
 // What training a top on shares takes, before there is one: bytes and flights as the drivers of this room count them,
 // seconds as docs/appendix/planner.md says.
@@ -79,12 +81,17 @@ class TopPlan {
     std::shared_ptr<const he::Plan> output{};
     std::shared_ptr<const he::Plan> gradient{};
     std::shared_ptr<const he::Plan> derivative{};
+    protocol::RoomLift values{};                    ///< lifts what both products with the values take
+    protocol::RoomLift derivatives{};               ///< the same of derivatives by what it gives
+    std::array<protocol::RoomLift, 2> gradients{};  ///< for the optimizer: of weights, of the bias
+    he::Exposure of_gradients{};                    ///< of reading these as numbers
   };
 
   [[nodiscard]] Hidden make_hidden(const he::Scheme& scheme, std::size_t width, std::size_t next) const;
   /// Of what hiding was made for.
   [[nodiscard]] double uses_of_run() const;
-  [[nodiscard]] TopUse pieces(std::size_t cols, double largest) const;
+  /// Lifts `cols` values a row from what layers share values in.
+  [[nodiscard]] protocol::RoomLift value_lift(std::size_t cols, int to) const;
   /// Of values that are shared modulo 2^ring_bits.
   void add_function(std::vector<TopUse>& uses, const Function& function, int ring_bits) const;
   void add_forward(std::vector<TopUse>& uses) const;

@@ -1,10 +1,10 @@
 #include <utility>
 
-#include "blindfl/mpc/exact_lift.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/shared_modules.h"
 #include "blindfl/nn/watched_function.h"
+#include "blindfl/nn/wide_derivative.h"
 
 namespace blindfl::nn {
 
@@ -34,10 +34,10 @@ SharedTensor SharedActivationImpl::forward(const SharedTensor& x) {
   if (!torch::GradMode::is_enabled()) return made;
   made.backward = [parts = parts_, slope = rescale(values[1], kSharedScale),
                    below = x.backward](const SharedDerivative& d) {
-    const ShareMatrix product = parts->elements.product(rescale(d.share, kSharedScale), slope);
-    // Rounded in its ring it never fails, and what is left of that is too narrow for pieces.
-    const ShareMatrix rounded = rescale(product, kSharedScale);
-    if (below) below({.share = mpc::lift_by_comparison(parts->session, parts->layer, rounded), .integers = false});
+    const ShareMatrix factor = derivative_in(parts->session, parts->layer, d, mpc::kSlopeRing);
+    const ShareMatrix product = parts->elements.product(factor, slope);
+    // Rounding in a ring never fails.
+    if (below) below({.share = narrowed(rescale(product, kSharedScale), mpc::kValueRing)});
   };
   return made;
 }

@@ -12,8 +12,9 @@
 
 // Z = X W + b on shares (mpc/shared_product.h):
 //
-//   forward    X W, with X as integers on the left: its pieces stay for the way back
-//   backward   dW = X^T d and dX = d W^T at the same time, with d as integers; db = sum of d, local
+//   forward    X W, with X on the left: what it was lifted to stays for the way back
+//   backward   dW = X^T d and dX = d W^T at the same time, with d lifted once for both; db = sum of d, local; then dW
+//              and db are lifted for the optimizer
 
 namespace blindfl::nn {
 
@@ -38,6 +39,8 @@ struct SharedLinearImpl::Parts {
       : session(s),
         layer(s.new_layer()),
         options(o),
+        gradient_ring(products.gradient_ring),
+        bias_ring(products.bias_ring),
         output(s, products.output),
         gradient(s, products.gradient),
         derivative(s, products.derivative) {}
@@ -47,12 +50,14 @@ struct SharedLinearImpl::Parts {
     ShareMatrix bias;
     ShareMatrix input;
   };
-  /// `x` has its pieces.
+  /// `x` is lifted.
   [[nodiscard]] Gradients backward(mpc::SharedLeft& x, std::size_t rows, const SharedDerivative& d);
 
   protocol::Session& session;
   std::uint32_t layer;
   SharedTopOptions options;
+  int gradient_ring;
+  int bias_ring;
   mpc::SharedProduct output;
   mpc::SharedProduct gradient;
   mpc::SharedProduct derivative;
@@ -64,15 +69,19 @@ struct SharedLinearImpl::Parts {
 SharedLinearImpl::Parts::Gradients SharedLinearImpl::Parts::backward(mpc::SharedLeft& x, std::size_t rows,
                                                                      const SharedDerivative& d) {
   const Stopwatch::Lap lap(session.protocol_time());
-  const SharedDerivative wide = wide_derivative(session, layer, d);
-  const ShareMatrix right = rescale(wide.share, kSharedScale);
-  mpc::SharedLeft left = wide.integers ? mpc::SharedLeft::of_pieces(right) : mpc::SharedLeft(right);
+  const ShareMatrix narrow = narrow_derivative(d);
+  const int ring = std::max(gradient.params().ring_bits(), derivative.params().ring_bits());
+  const ShareMatrix right = protocol::lift_with_room(session, layer, narrow, ring);
+  mpc::SharedLeft left = mpc::SharedLeft::of_lifted(right);
   const ShareMatrix factor = rescale(weight->piece, mpc::kFactorScale);
   const std::array<mpc::SharedProduct::Task, 2> tasks{
       {{&gradient, &x, &right}, {&derivative, &left, &factor, weight->version}}};
   std::vector<ShareMatrix> made = mpc::SharedProduct::products(tasks);
-  return {.weight = as_of_full_batch(made[0], right.rows(), rows, *weight),
-          .bias = as_of_full_batch(summed_rows(right), right.rows(), rows, *bias),
+  const ShareMatrix sums = summed_rows(narrow);
+  const std::array<protocol::LiftedShare, 2> lifts{{{made[0], gradient_ring}, {sums, bias_ring}}};
+  const std::vector<ShareMatrix> wide = protocol::lift_with_room(session, layer, lifts);
+  return {.weight = as_of_full_batch(lifted(wide[0]), right.rows(), rows, *weight),
+          .bias = as_of_full_batch(lifted(wide[1]), right.rows(), rows, *bias),
           .input = std::move(made[1])};
 }
 
@@ -91,7 +100,7 @@ SharedLinearImpl::~SharedLinearImpl() = default;
 
 SharedTensor SharedLinearImpl::forward(const SharedTensor& x) {
   const Stopwatch::Lap lap(parts_->session.protocol_time());
-  auto left = std::make_shared<mpc::SharedLeft>(x.share);
+  auto left = std::make_shared<mpc::SharedLeft>(x.share, parts_->gradient.params().ring_bits());
   const ShareMatrix factor = rescale(parts_->weight->piece, mpc::kFactorScale);
   ShareMatrix z = parts_->output.product(*left, factor, parts_->weight->version);
   add_bias(z, *parts_->bias);
@@ -129,6 +138,7 @@ struct SharedBiasImpl::Parts {
   std::uint32_t layer;
   std::shared_ptr<protocol::Weight> bias;
   SharedWeightState state;
+  int ring;  ///< that gradients are lifted to
 };
 
 SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::size_t width, double deviation,
@@ -137,8 +147,9 @@ SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::size_t width, do
         const std::uint32_t layer = session.new_layer();
         SeededRandom random = session.weight_random(layer);
         auto bias = draw_shared_bias("bias", width, deviation, options, random);
-        return std::make_shared<Parts>(
-            Parts{session, layer, bias, SharedWeightState(session, "the bias of a shared top", std::vector{bias})});
+        return std::make_shared<Parts>(Parts{session, layer, bias,
+                                             SharedWeightState(session, "the bias of a shared top", std::vector{bias}),
+                                             mpc::bias_ring(width, options)});
       }()) {}
 
 SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::shared_ptr<Parts> parts)
@@ -149,10 +160,12 @@ SharedBiasImpl::~SharedBiasImpl() = default;
 SharedTensor SharedBiasImpl::forward(const SharedTensor& x) {
   SharedTensor made = x;
   add_bias(made.share, *parts_->bias);
-  made.backward = [parts = parts_, bias = bias_, rows = x.rows,
-                   below = x.backward](const SharedDerivative& narrow) mutable {
-    const SharedDerivative d = wide_derivative(parts->session, parts->layer, narrow);
-    bias.accumulate_grad(as_of_full_batch(summed_rows(d.share), d.share.rows(), rows, *parts->bias));
+  made.backward = [parts = parts_, bias = bias_, rows = x.rows, below = x.backward](const SharedDerivative& d) mutable {
+    ShareMatrix sums = summed_rows(d.share);
+    if (sums.ring_bits() < ShareMatrix::kMostRingBits) {
+      sums = lifted(protocol::lift_with_room(parts->session, parts->layer, sums, parts->ring));
+    }
+    bias.accumulate_grad(as_of_full_batch(sums, d.share.rows(), rows, *parts->bias));
     if (below) below(d);
   };
   return made;

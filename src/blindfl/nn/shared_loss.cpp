@@ -17,6 +17,7 @@
 #include "blindfl/nn/shared_weight.h"
 #include "blindfl/nn/watched_function.h"
 #include "blindfl/nn/watched_values.h"
+#include "blindfl/protocol/session/room_lift.h"
 
 namespace blindfl::nn {
 
@@ -148,15 +149,21 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
   ForValues& parts = for_values();
   const bool at_b = session.party() == protocol::Party::kB;
   const std::vector<double> of_rows = weights(batch);
-  const auto at_loss_scale = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossScale), kLossRing); };
-  const auto as_factor = [](const ShareMatrix& share) { return narrowed(rescale(share, kLossFactorScale), kLossRing); };
+  // Shares that are right modulo 2^kLossRing at that scale.
+  const auto at_scale = [&](const ShareMatrix& share, int scale) {
+    const int ring = kLossRing + share.scale() - scale;
+    const bool narrow = share.ring_bits() < ring;
+    return narrowed(rescale(narrow ? protocol::lift_with_room(session, layer, share, ring) : share, scale), kLossRing);
+  };
   if (family == Family::kLinear) {
     // At the scale that differences are watched at in training.
     ShareMatrix difference = narrowed(z, mpc::kValueRing);
     if (at_b) difference -= narrowed(targets(batch, z.rows(), kSharedScale), mpc::kValueRing);
     const ShareMatrix times_weights = weigh(difference, of_rows);
     differences->see(narrowed(times_weights, mpc::kValueRing));
-    const ShareMatrix squares = parts.products->product(as_factor(difference), as_factor(times_weights));
+    const ShareMatrix factor = at_scale(difference, kLossFactorScale);
+    const ShareMatrix squares =
+        parts.products->product(factor, options.row_weights ? at_scale(times_weights, kLossFactorScale) : factor);
     ShareMatrix halves(squares.rows(), 1, kLossScale + 1, kLossRing);
     std::ranges::copy(squares.values(), halves.values().begin());
     return halves;
@@ -171,8 +178,9 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
     WatchedFunction& function = family == Family::kLogistic ? *parts.softplus : *functions.at(0);
     normaliser = std::move(function.evaluate(z).front());
   }
-  return at_loss_scale(weigh(std::move(normaliser), of_rows)) -
-         row_sums(parts.products->product(as_factor(narrowed(z, mpc::kValueRing)), labels));
+  const ShareMatrix scores = at_scale(narrowed(z, mpc::kValueRing), kLossFactorScale);
+  return at_scale(weigh(std::move(normaliser), of_rows), kLossScale) -
+         row_sums(parts.products->product(scores, labels));
 }
 
 std::vector<double> SharedLossImpl::Parts::weights(const data::Batch& batch) const {
@@ -184,7 +192,7 @@ std::vector<double> SharedLossImpl::Parts::weights(const data::Batch& batch) con
 
 ShareMatrix SharedLossImpl::Parts::weigh(ShareMatrix share, std::span<const double> of_rows) {
   if (!options.row_weights) return share;
-  if (share.ring_bits() < ShareMatrix::kMostRingBits) share = mpc::make_pieces(session, layer, share);
+  if (share.ring_bits() < ShareMatrix::kMostRingBits) share = protocol::lift_with_room(session, layer, share);
   return mpc::weighted(session, layer, share, of_rows);
 }
 
@@ -229,16 +237,8 @@ SharedLossImpl::Step SharedLossImpl::forward(const SharedTensor& scores, const d
   ShareMatrix& share = derivative.share;
   if (at_b) share -= narrowed(parts.targets(batch, padded, share.scale()), share.ring_bits());
   for (std::size_t r = scores.rows; r < padded; ++r) std::ranges::fill(share.row(r), UInt128{0});
-  const bool weighted = parts.options.row_weights;
-  if (linear && !weighted) {
-    parts.differences->see(share);
-    share = mpc::make_pieces(parts.session, parts.layer, share);
-    derivative.integers = true;
-  }
-  if (weighted) {
-    share = parts.weigh(std::move(share), parts.weights(batch));
-    if (parts.differences) parts.differences->see(narrowed(rescale(share, kSharedScale), mpc::kValueRing));
-  }
+  if (parts.options.row_weights) share = parts.weigh(std::move(share), parts.weights(batch));
+  if (parts.differences) parts.differences->see(narrowed(rescale(share, kSharedScale), mpc::kValueRing));
   return {scores, std::move(derivative)};
 }
 

@@ -19,12 +19,10 @@ static_assert(mpc::kComparedBits == 16 + kSharedScale);
 struct SharedReLUImpl::Parts {
   explicit Parts(protocol::Session& s)
       : session(s),
-        layer(s.new_layer()),
         relu(s, mpc::kComparedBits, mpc::kValueRing),
         arguments(s, "a hidden layer before ReLU", -kLargestOfRelu, kLargestOfRelu) {}
 
   protocol::Session& session;
-  std::uint32_t layer;
   mpc::SharedRelu relu;
   WatchedValues arguments;
   std::uint64_t passes = 0;  ///< that keep what the way back takes: only of the last there is something
@@ -45,14 +43,13 @@ SharedTensor SharedReLUImpl::forward(const SharedTensor& x) {
                     .share = parts_->relu.forward(argument, training ? Keep::kForBackward : Keep::kNothing),
                     .rows = x.rows};
   if (!training) return made;
-  // Shares of the selected derivatives are modulo 2^64; layers below take integers.
   made.backward = [parts = parts_, pass = ++parts_->passes, below = x.backward](const SharedDerivative& d) {
     // Otherwise the bits of another batch would select, without a word.
     require<InvalidArgument>(pass == parts->passes,
                              "ReLU: the backward pass of a batch comes before the forward pass of the next");
     const ShareMatrix share = rescale(d.share, kSharedScale);
     ShareMatrix selected = parts->relu.backward(narrowed(share, mpc::kValueRing));
-    if (below) below({.share = mpc::make_pieces(parts->session, parts->layer, selected), .integers = true});
+    if (below) below({.share = std::move(selected)});
   };
   return made;
 }

@@ -1,6 +1,7 @@
 #include "blindfl/nn/watched_function.h"
 
-#include "blindfl/mpc/shared_product.h"
+#include "blindfl/mpc/top_parts.h"
+#include "blindfl/protocol/session/room_lift.h"
 
 namespace blindfl::nn {
 
@@ -14,9 +15,9 @@ WatchedFunction::WatchedFunction(protocol::Session& session, const mpc::Function
 
 std::vector<ShareMatrix> WatchedFunction::evaluate(const ShareMatrix& z) {
   arguments_.see(z);
-  // A linear term takes shares that add up to the value, and not only modulo 2^64.
+  // A linear term takes shares that add up to the value, and not only modulo a smaller power of 2.
   const bool lifts = evaluation_.plan().function().needs_wide_shares() && z.ring_bits() < ShareMatrix::kMostRingBits;
-  const ShareMatrix argument = lifts ? mpc::make_pieces(session_, layer_, z) : z;
+  const ShareMatrix argument = lifts ? protocol::lift_with_room(session_, layer_, narrowed(z, mpc::kValueRing)) : z;
   return evaluation_.evaluate(rescale(argument, mpc::SmoothFunction::kFractionalBits));
 }
 

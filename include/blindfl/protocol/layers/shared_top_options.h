@@ -13,7 +13,7 @@ constexpr int kSharedScale = 18;
 
 /// Room that source layers leave above their outputs for a top on shares: so that shares of Z at `kSharedScale` are
 /// modulo 2^64.
-constexpr int kSharedOutputRoom = 26;
+constexpr int kSharedOutputRoom = 0;
 
 /// Weights of rows are below this: derivatives that they multiply are assumed to be as small.
 constexpr double kRowWeightLimit = 16;

@@ -94,6 +94,7 @@ std::vector<ShareMatrix> lift_with_room(Session& session, std::uint32_t layer, s
     results.emplace_back(share.rows(), share.cols(), share.scale(), to);
   }
   if (shares.empty()) return results;
+  session.settle();
   reserve(session, room_lift_cost(lifts));
   const Party me = session.party();
   const Party peer = peer_of(me);
