@@ -66,7 +66,7 @@ TEST_F(RowFactors, MessagesTellNothing) {
     FactorReceiver receiver(kCount, kBits, pools_.receiver);
     const Bytes choices = receiver.choose(std::vector<std::uint32_t>(kCount, factor));
     const Bytes message = sender.send(choices, std::vector<UInt128>(kCount, 1)).message;
-    for (const Bytes& sent : {Bytes(choices.begin() + MaterialTag::kBytes, choices.end()), message}) {
+    for (const Bytes& sent : {Bytes(choices.begin() + ot::MaterialTag::kBytes, choices.end()), message}) {
       std::size_t ones = 0;
       for (const std::byte byte : sent)
         ones += static_cast<std::size_t>(std::popcount(std::to_integer<unsigned>(byte)));
@@ -93,7 +93,7 @@ TEST_F(RowFactors, EverythingWorksOnceAndBadMessagesAreErrors) {
   const Bytes choices = receiver.choose(factors);
   EXPECT_THROW((void)receiver.choose(factors), InvalidArgument);
   for (std::size_t at = 0; at < choices.size(); ++at) {
-    if (at == MaterialTag::kBytes) continue;  // eight choices, of which any are possible
+    if (at == ot::MaterialTag::kBytes) continue;  // eight choices, of which any are possible
     Bytes bad = choices;
     bad[at] ^= std::byte{0x20};  // of the tag, or beyond the last bit
     EXPECT_THROW((void)sender.send(bad, values), ProtocolError);
