@@ -9,7 +9,7 @@
 #include "blindfl/share/share_matrix.h"
 
 // From shares modulo 2^k to shares modulo a larger power of 2, of secrets that leave two bits of their ring free:
-// exactly, by one random OT a value. docs/protocols.md, "Lifts with room".
+// exactly, by one random OT a value. docs/protocols.md, "Products of shared matrices".
 //
 //   both: choices  <--- cross --->  for half of the values each: one bit a value
 //   both: words    <--- cross --->  for the other half: (to - k) bits a value, in whole bytes
