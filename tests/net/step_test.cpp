@@ -86,6 +86,10 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {mpc::steps::kScoreShare, 61},
       {mpc::steps::kRangeShare, 62},
       {mpc::steps::kInputDifference, 63},
+      {protocol::steps::kLookupAsk, 72},
+      {protocol::steps::kLookupKeys, 73},
+      {protocol::steps::kPaddedTable, 74},
+      {protocol::steps::kPaddedDerivative, 75},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -170,6 +174,10 @@ TEST(Step, SaysWhatProtectsIt) {
       {mpc::steps::kScoreShare, "share"},
       {mpc::steps::kRangeShare, "share"},
       {mpc::steps::kInputDifference, "padded"},
+      {protocol::steps::kLookupAsk, "padded"},
+      {protocol::steps::kLookupKeys, "padded"},
+      {protocol::steps::kPaddedTable, "padded"},
+      {protocol::steps::kPaddedDerivative, "padded"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);
