@@ -164,12 +164,13 @@ TEST_F(LiftWithRoom, RefusesWhatItCannotLift) {
   EXPECT_THROW((void)room_lift_cost(RoomLift{5, 40, 40}), InvalidArgument);
 }
 
-// One party took a random OT more: said before anything is opened.
+// One party took a random OT more, each way: said before anything is opened.
 TEST_F(LiftWithRoom, OfAPartyOutOfStepIsRefused) {
   const SharedPair pair = shared(2, 2, normal_values(4, 1, 4), 20, 40);
   parties_.run([](Session& s) { s.ots().reserve({100, 100}); });
   const auto lift_after = [&](Session& s, std::size_t skipped) {
-    if (skipped > 0) (void)s.ots().sender().take(skipped);
+    (void)s.ots().sender().take(skipped);
+    (void)s.ots().receiver().take(skipped);
     EXPECT_THROW((void)lift_with_room(s, kLayer, pair.of(s.party())), Error);
   };
   parties_.run([&](Session& s) { lift_after(s, 1); }, [&](Session& s) { lift_after(s, 0); });

@@ -152,7 +152,7 @@ TEST(DeepModels, LeaveTheChoiceForEachFieldToThePlannerIfAsked) {
   EXPECT_EQ(fields[0].update, protocol::Update::kExchanged);
   EXPECT_EQ(fields[1].scheme, "paillier");
   EXPECT_EQ(fields[1].update, protocol::Update::kEncrypted);
-  EXPECT_EQ(layers.first->plan().size(), 8U) << "three ways for each table, two for the weights";
+  EXPECT_EQ(layers.first->plan().size(), 10U) << "four ways for each table, two for the weights";
   EXPECT_EQ(layers.first->plan(), layers.second->plan());
 }
 

@@ -80,21 +80,21 @@ inline constexpr net::StepInfo kTableGradient{
     "a uniformly random share of the whole table's gradient"};
 
 inline constexpr net::StepInfo kLookupAsk{
-    70, net::Protection::kPadded, "lookup ask",
+    72, net::Protection::kPadded, "lookup ask",
     "for each look-up of the sender's in a table by oblivious transfer, its choices, each under a random bit",
     "nothing: uniformly random bits, as many whatever the categories"};
 inline constexpr net::StepInfo kLookupKeys{
-    71, net::Protection::kPadded, "lookup keys",
+    73, net::Protection::kPadded, "lookup keys",
     "sums of the levels of random trees, under pads of which the receiver has one of each two",
     "random keys of the receiver's look-ups, but for the one place of each tree that it looks up"};
 inline constexpr net::StepInfo kPaddedTable{
-    72, net::Protection::kPadded, "padded table",
+    74, net::Protection::kPadded, "padded table",
     "the sender's share of the receiver's embedding table, rounded, each row under a pad of these keys; in a scoring "
     "that repeats, a keyed digest of it, too",
     "a uniformly random share of the embeddings that the receiver looks up; in a scoring that repeats, whether the "
     "table is that of an earlier one"};
 inline constexpr net::StepInfo kPaddedDerivative{
-    73, net::Protection::kPadded, "padded derivative",
+    75, net::Protection::kPadded, "padded derivative",
     "the sender's share of the derivative of the receiver's embeddings, each row under a pad of these keys",
     "a uniformly random share of the whole table's gradient"};
 
