@@ -47,8 +47,8 @@ ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t 
   return ot::TablePlan({.lookups = rows, .categories = categories + 1, .cols = dimension});
 }
 
-ObliviousProduct::ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, const ObliviousProductSpec& spec)
-    : WeightProduct(session, std::move(weight)), spec_(spec) {}
+ObliviousProduct::ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, ObliviousProductSpec spec)
+    : WeightProduct(session, std::move(weight)), spec_(std::move(spec)) {}
 
 template <class Step>
 auto ObliviousProduct::closing(Step&& step) {
@@ -172,12 +172,12 @@ ShareMatrix ObliviousProduct::send(const IntMatrix& x) {
   });
 }
 
-void ObliviousProduct::take_kept(std::shared_ptr<LookupKeys> keys) {
+void ObliviousProduct::take_kept(const std::shared_ptr<LookupKeys>& keys) {
   require<InvalidArgument>(keys != nullptr && !keys->served, "layer '", spec_.layer_name,
                            "': a pass over tables by oblivious transfer has one backward pass, for its keys serve "
                            "once. Call forward again");
   keys->served = true;
-  keys_ = std::move(keys);
+  keys_ = keys;
 }
 
 void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {

@@ -51,7 +51,7 @@ class ObliviousProduct final : public WeightProduct {
   /// Of a digest that goes with the masked table while masks repeat.
   static constexpr std::size_t kDigestBytes = 32;
 
-  ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, const ObliviousProductSpec& spec);
+  ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, ObliviousProductSpec spec);
 
   void take_keys(Pass /*pass*/, std::size_t /*rows*/) override {}
 
@@ -63,7 +63,7 @@ class ObliviousProduct final : public WeightProduct {
   void receive_ask(std::size_t rows) override;
   void take_ask(std::size_t rows) override;
   std::shared_ptr<LookupKeys> keep_keys() override { return std::exchange(keys_, nullptr); }
-  void take_kept(std::shared_ptr<LookupKeys> keys) override;
+  void take_kept(const std::shared_ptr<LookupKeys>& keys) override;
   Bytes peer_digest() const override { return peer_digest_; }
 
   std::uint64_t operand_bytes(std::size_t rows) override;

@@ -89,7 +89,7 @@ class WeightProduct {
   [[nodiscard]] virtual std::shared_ptr<LookupKeys> keep_keys() { return nullptr; }
   /// Before `send_derivative` or `receive_derivative`, with the keys of that pass.
   /// Throws InvalidArgument if they have served a backward pass already.
-  virtual void take_kept(std::shared_ptr<LookupKeys> /*keys*/) {}
+  virtual void take_kept(const std::shared_ptr<LookupKeys>& /*keys*/) {}
   /// While masks repeat, at the party that has X, after `receive_operand`: what tells V from others. Empty where shares
   /// of X V repeat themselves.
   [[nodiscard]] virtual Bytes peer_digest() const { return {}; }
