@@ -5,6 +5,7 @@
 #include <barrier>
 #include <iomanip>
 #include <iostream>
+#include <string_view>
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
@@ -36,11 +37,13 @@ struct Way {
   const char* name;
   Update update;
   double momentum;
+  std::string_view tables;
 };
 constexpr Way kWays[] = {
-    {"lattice", Update::kExchanged, 0},
-    {"encrypted", Update::kEncrypted, 0},
-    {"encrypted-0.9", Update::kEncrypted, 0.9},
+    {"ot", Update::kExchanged, 0, protocol::kByOt},
+    {"lattice", Update::kExchanged, 0, "lattice"},
+    {"encrypted", Update::kEncrypted, 0, "paillier"},
+    {"encrypted-0.9", Update::kEncrypted, 0.9, "paillier"},
 };
 
 struct Cost {
@@ -54,9 +57,10 @@ struct Cost {
 
 protocol::EmbedMatMulSpec deep_spec(std::size_t categories, const Way& way) {
   protocol::EmbedMatMulSpec spec;
-  const protocol::EmbedField field{.field = {.categories = categories},
-                                   .update = way.update,
-                                   .scheme = way.update == Update::kEncrypted ? "paillier" : "lattice"};
+  protocol::EmbedField field;
+  field.field.categories = categories;
+  field.update = way.update;
+  field.scheme = way.tables;
   spec.fields_a.assign(kFields, field);
   spec.fields_b.assign(kFields, field);
   spec.out = kOut;
@@ -178,7 +182,8 @@ Cost predict(const std::vector<const he::Scheme*>& schemes, std::size_t categori
   protocol::LayerCost sum = protocol::cost_of_weights(params, *schemes[0]);
   for (const Party party : {Party::kA, Party::kB}) {
     for (const protocol::EmbedField& f : params.fields(party)) {
-      sum += protocol::cost_of_field(params, party, f, *schemes[way.update == Update::kEncrypted ? 1 : 0]);
+      sum += f.by_ot() ? protocol::cost_of_ot_field(params, party, f)
+                       : protocol::cost_of_field(params, party, f, *schemes[way.update == Update::kEncrypted ? 1 : 0]);
     }
   }
   Cost cost;

@@ -17,10 +17,11 @@ struct Case {
   std::string scheme;
   bool encrypted;
   std::string fields;  // "both", "only_a", "only_b"
+  bool by_ot = false;
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.scheme << (c.encrypted ? ", encrypted, " : ", exchanged, ") << c.fields;
+  *out << c.scheme << (c.encrypted ? ", encrypted, " : ", exchanged, ") << (c.by_ot ? "by OT, " : "") << c.fields;
 }
 
 std::vector<Case> all_cases() {
@@ -28,6 +29,7 @@ std::vector<Case> all_cases() {
   for (const char* fields : {"both", "only_a", "only_b"}) {
     for (const char* scheme : {"plain", "lattice", "paillier"}) cases.push_back({scheme, false, fields});
     cases.push_back({"paillier", true, fields});
+    cases.push_back({"lattice", false, fields, /*by_ot=*/true});
   }
   return cases;
 }
@@ -84,6 +86,7 @@ class EmbedLossless : public ::testing::TestWithParam<Case> {
   [[nodiscard]] EmbedMatMulOptions options() const {
     EmbedMatMulOptions options;
     if (GetParam().encrypted) options.update = protocol::Update::kEncrypted;
+    if (GetParam().by_ot) options.table_scheme = protocol::kByOt;
     options.sgd = sgd_;
     options.table_deviation = 0.5;
     return options;
@@ -218,7 +221,11 @@ TEST_P(EmbedLossless, TrainsLikeEmbeddingAndLinear) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, EmbedLossless, ::testing::ValuesIn(all_cases()), [](const auto& info) {
-  return info.param.scheme + (info.param.encrypted ? "_encrypted_" : "_exchanged_") + info.param.fields;
+  return info.param.scheme +
+         (info.param.encrypted ? "_encrypted_"
+          : info.param.by_ot   ? "_ot_"
+                               : "_exchanged_") +
+         info.param.fields;
 });
 
 }  // namespace

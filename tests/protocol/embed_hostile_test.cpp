@@ -28,7 +28,7 @@ using testing::TamperingTransport;
 
 constexpr std::size_t kBatch = 3;
 
-EmbedMatMulSpec make_spec(Update update, Top top = Top::kOpen) {
+EmbedMatMulSpec make_spec(Update update, Top top = Top::kOpen, bool by_ot = false) {
   EmbedMatMulSpec spec;
   spec.top = top;
   spec.fields_a = {{.field = {.name = "a0", .categories = 4}, .update = update}};
@@ -37,6 +37,11 @@ EmbedMatMulSpec make_spec(Update update, Top top = Top::kOpen) {
   spec.out = 2;
   spec.batch = kBatch;
   spec.sgd = {.learning_rate = 0.1, .momentum = 0.5, .steps = 10};
+  if (by_ot) {
+    // Bins beside a chain.
+    spec.fields_a.push_back({.field = {.name = "a1", .categories = 1000}});
+    for (EmbedField& field : spec.fields_a) field.scheme = kByOt;
+  }
   return spec;
 }
 
@@ -44,17 +49,19 @@ struct Case {
   std::string scheme;
   Update update = Update::kExchanged;
   Top top = Top::kOpen;
+  bool by_ot = false;
 };
 
 std::string name_of(const Case& c) {
-  return c.scheme + (c.update == Update::kEncrypted ? "_encrypted" : "") + (c.top == Top::kShared ? "_shared" : "");
+  return c.scheme + (c.by_ot ? "_ot" : "") + (c.update == Update::kEncrypted ? "_encrypted" : "") +
+         (c.top == Top::kShared ? "_shared" : "");
 }
 
 /// A training step and the forward pass after it. Under a shared top nothing is opened.
 class TrainingStep {
  public:
   TrainingStep(const he::Scheme& scheme, const Case& of, testing::Channels channels)
-      : spec_(make_spec(of.update, of.top)), pair_(scheme, spec_, std::move(channels)) {}
+      : spec_(make_spec(of.update, of.top, of.by_ot)), pair_(scheme, spec_, std::move(channels)) {}
 
   void forward() {
     std::tie(at_a_, at_b_) = pair_.forward(x_a_, x_b_, kBatch);
@@ -107,7 +114,13 @@ class TrainingStep {
   EmbedPair pair_;
   SeededRandom random_{3};
   // Every row has a category, so that every derivative is for something.
-  std::vector<IntMatrix> x_a_{encode_categories(spec_.fields_a[0].field, std::vector<IntMatrix::Column>{1, 3, 1})};
+  std::vector<IntMatrix> x_a_ = [&] {
+    std::vector<IntMatrix> all;
+    for (const EmbedField& f : spec_.fields_a) {
+      all.push_back(encode_categories(f.field, std::vector<IntMatrix::Column>{1, 3, 1}));
+    }
+    return all;
+  }();
   std::vector<IntMatrix> x_b_{encode_categories(spec_.fields_b[0].field, std::vector<std::size_t>{0, 2, 3, 5},
                                                 std::vector<IntMatrix::Column>{0, 1, 2, 1, 1})};
   Derivative derivative_ = random_derivative(spec_, random_);
@@ -145,13 +158,13 @@ class EmbedHostile : public ::testing::TestWithParam<Case> {
     TrainingStep(*scheme_, GetParam(), spoilt<Spoiling>(party, how)).all();
   }
   /// Whether each message is attacked in all ways, and not in one of them: where a run takes no time.
-  [[nodiscard]] bool in_all_ways() const { return GetParam().scheme == "plain"; }
+  [[nodiscard]] bool in_all_ways() const { return GetParam().scheme == "plain" && !GetParam().by_ot; }
   /// Calls `attack` with every message that a layer sends, or, in the quick tests where a run takes its time, with a
   /// few of them: others in each test. `first_byte` is where it begins in the party's stream.
   void for_messages(
       std::size_t test,
       const std::function<void(Party, std::uint64_t number, const net::Message&, std::uint64_t first_byte)>& attack) {
-    const std::size_t stride = testing::kFull || in_all_ways() ? 1 : 17;
+    const std::size_t stride = testing::kFull || in_all_ways() ? 1 : GetParam().by_ot ? 5 : 17;
     std::size_t seen = 0;
     for (const auto& [party, all] : messages()) {
       std::uint64_t first_byte = 0;
@@ -241,7 +254,7 @@ TEST_P(EmbedHostile, AFailedStepLeavesEveryPieceAsItWas) {
   std::uint64_t last = 0;
   const std::vector<net::Message>& sent = messages().at(Party::kB);
   for (std::uint64_t i = 0; i < sent.size(); ++i) {
-    if (sent[i].step == steps::kDerivativeShare) last = i;
+    if (sent[i].step == steps::kDerivativeShare || sent[i].step == steps::kMaskedDerivative) last = i;
   }
   TrainingStep run(
       *scheme_, GetParam(),
@@ -269,7 +282,8 @@ TEST_P(EmbedHostile, AMessageOutOfOrderIsAProtocolError) {
 INSTANTIATE_TEST_SUITE_P(Schemes, EmbedHostile,
                          ::testing::Values(Case{"plain"}, Case{"lattice"}, Case{"paillier"},
                                            Case{"paillier", Update::kEncrypted},
-                                           Case{"plain", Update::kExchanged, Top::kShared}),
+                                           Case{"plain", Update::kExchanged, Top::kShared},
+                                           Case{"plain", Update::kExchanged, Top::kOpen, /*by_ot=*/true}),
                          [](const auto& info) { return name_of(info.param); });
 
 // The holder, who has no key, cannot tell that a derivative was changed, but what it makes of it the owner refuses.
@@ -340,6 +354,7 @@ TEST_F(EmbedDisagreement, IsNamedAtBothPartiesBeforeAnythingIsComputed) {
   expect_named([](Spec& s) { s.fields_b[0].field.most = 9; }, "fields_b.0.most", "2", "9");
   expect_named([](Spec& s) { s.fields_b[0].field.pooling = Pooling::kSum; }, "fields_b.0.pooling", "mean", "sum");
   expect_named([](Spec& s) { s.fields_a[0].scheme = "paillier"; }, "fields_a.0.scheme", "plain", "paillier");
+  expect_named([](Spec& s) { s.fields_a[0].scheme = kByOt; }, "fields_a.0.scheme", "plain", "ot");
   expect_named([](Spec& s) { s.scheme = "paillier"; }, "'embed': scheme", "plain", "paillier");
   expect_named([](Spec& s) { s.embedding_scale = 21; }, "embedding_scale", "20", "21");
   expect_named([](Spec& s) { s.gradient_scale = 27; }, "gradient_scale", "28", "27");

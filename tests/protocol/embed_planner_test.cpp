@@ -12,6 +12,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "protocol/embed_fixture.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
@@ -65,18 +66,41 @@ class EmbedPlanner : public ::testing::Test {
   }
 };
 
-TEST_F(EmbedPlanner, TakesTheLatticeForSmallTablesAndUpdatesUnderEncryptionForBigOnes) {
+TEST_F(EmbedPlanner, TakesObliviousTransferForSmallTablesAndUpdatesUnderEncryptionForBigOnes) {
   const EmbedPlan p = plan(layer_of({100, 1'000'000}, {1'000'000, 3}));
-  EXPECT_EQ(way(p.spec.fields_a[0]), "lattice exchanged");
+  EXPECT_EQ(way(p.spec.fields_a[0]), "ot exchanged");
   EXPECT_EQ(way(p.spec.fields_a[1]), "paillier encrypted");
   EXPECT_EQ(way(p.spec.fields_b[0]), "paillier encrypted");
-  EXPECT_EQ(way(p.spec.fields_b[1]), "lattice exchanged");
+  EXPECT_EQ(way(p.spec.fields_b[1]), "ot exchanged");
   EXPECT_EQ(p.spec.scheme, "lattice");
   EXPECT_EQ(p.considered.size(), 5U);
-  EXPECT_EQ(p.field(Party::kB, 1).options.size(), 3U);
+  EXPECT_EQ(p.field(Party::kB, 1).options.size(), 4U);
   EXPECT_EQ(p.weights().options.size(), 2U);
   EXPECT_LT(p.field(Party::kA, 1).taken().step.bytes() * 100,
             find(p.field(Party::kA, 1), "lattice", Update::kExchanged)->step.bytes());
+}
+
+TEST_F(EmbedPlanner, TakesTheLatticeForFieldsWithSeveralCategoriesAndSaysWhy) {
+  EmbedMatMulSpec spec = layer_of({100}, {100});
+  spec.fields_a[0].field.most = 3;
+  const EmbedPlan p = plan(spec);
+  EXPECT_EQ(way(p.spec.fields_a[0]), "lattice exchanged");
+  EXPECT_EQ(way(p.spec.fields_b[0]), "ot exchanged");
+  EXPECT_THAT(find(p.field(Party::kA, 0), "ot", Update::kExchanged)->refused,
+              HasSubstr("takes one category of a row, and rows of this field may have 3"));
+  EXPECT_THAT(refusal(spec, {.tables = {.scheme = "ot"}}), HasSubstr("for A's field 0: layer 'embed': "));
+}
+
+TEST_F(EmbedPlanner, ATableByObliviousTransferHasNoNoiseAndNothingToKeep) {
+  const EmbedPlan p = plan(layer_of({100}, {}));
+  const EmbedOption& ot = *find(p.field(Party::kA, 0), "ot", Update::kExchanged);
+  const EmbedOption& lattice = *find(p.field(Party::kA, 0), "lattice", Update::kExchanged);
+  EXPECT_EQ(ot.memory_a + ot.memory_b, 0U);
+  EXPECT_EQ(ot.exposure.distance, 0);
+  EXPECT_LT(ot.exposure.divergence, lattice.exposure.divergence) << "that of pieces alone";
+  EXPECT_GT(ot.exposure.lift_failure, 0);
+  EXPECT_LT(ot.exposure.lift_failure, 0x1p-50);
+  EXPECT_LT(ot.step.bytes() * 15, lattice.step.bytes());
 }
 
 TEST_F(EmbedPlanner, TakesTheLeastTimeForEachPart) {
@@ -148,7 +172,9 @@ TEST_F(EmbedPlanner, UpdatesUnderEncryptionTakeTheSameForAnyNumberOfCategories) 
 }
 
 TEST_F(EmbedPlanner, SendsFewerBytesOverASlowLink) {
-  const EmbedMatMulSpec spec = layer_of({100}, {1000});
+  EmbedMatMulSpec spec = layer_of({100}, {1000});
+  // Where there may be two, they do not come by oblivious transfer.
+  spec.fields_a[0].field.most = spec.fields_b[0].field.most = 2;
   const EmbedPlan fast = plan(spec, kFast);
   EXPECT_EQ(way(fast.spec.fields_a[0]), "lattice exchanged");
   EXPECT_EQ(way(fast.spec.fields_b[0]), "lattice exchanged");
@@ -169,7 +195,7 @@ TEST_F(EmbedPlanner, KnowsWhatRulesOutUpdatesUnderEncryption) {
        {std::pair(undeclared, "need the most steps that will be taken (sgd.steps)"),
         std::pair(decay, "weight decay would scale it. Use update: exchanged, or no weight decay")}) {
     const EmbedPlan p = plan(spec);
-    EXPECT_EQ(way(p.spec.fields_a[0]), "lattice exchanged");
+    EXPECT_EQ(way(p.spec.fields_a[0]), "ot exchanged");
     for (const Party party : {Party::kA, Party::kB}) {
       const EmbedOption* encrypted = find(p.field(party, 0), "paillier", Update::kEncrypted);
       ASSERT_NE(encrypted, nullptr);
@@ -199,8 +225,8 @@ TEST_F(EmbedPlanner, HonoursWhatWasChosen) {
   EXPECT_EQ(p.spec.scheme, "paillier");
   EXPECT_EQ(way(p.spec.fields_a[0]), "paillier encrypted") << "the only scheme that can";
   EXPECT_EQ(way(p.spec.fields_a[1]), "paillier encrypted");
-  EXPECT_EQ(way(p.spec.fields_b[0]), "lattice exchanged") << "its scheme is still open";
-  EXPECT_EQ(p.field(Party::kB, 0).options.size(), 2U);
+  EXPECT_EQ(way(p.spec.fields_b[0]), "ot exchanged") << "its scheme is still open";
+  EXPECT_EQ(p.field(Party::kB, 0).options.size(), 3U);
   choices.tables_a = {.scheme = "lattice", .update = Update::kExchanged};
   p = plan(spec, {}, choices);
   EXPECT_EQ(way(p.spec.fields_a[1]), "lattice exchanged");
@@ -211,7 +237,10 @@ TEST_F(EmbedPlanner, HonoursWhatWasChosen) {
   EmbedMatMulSpec opinionated = spec;
   opinionated.scheme = "rot13";
   opinionated.fields_a[0] = {spec.fields_a[0].field, Update::kEncrypted, "rot13"};
-  EXPECT_EQ(way(plan(opinionated).spec.fields_a[0]), "lattice exchanged") << "only choices are looked at";
+  EXPECT_EQ(way(plan(opinionated).spec.fields_a[0]), "ot exchanged") << "only choices are looked at";
+  const EmbedPlan by_ot = plan(spec, {}, {.tables_b = {.scheme = "ot"}});
+  EXPECT_EQ(way(by_ot.spec.fields_b[0]), "ot exchanged");
+  EXPECT_EQ(by_ot.field(Party::kB, 0).options.size(), 1U);
 }
 
 TEST_F(EmbedPlanner, RefusesChoicesThatCannotBeAndSaysWhereAndWhy) {
@@ -242,13 +271,16 @@ TEST_F(EmbedPlanner, RefusesWhatTakesTooMuchMemory) {
   // 10,000 steps of 128 rows of one category touch 1,280,000 rows at most.
   EXPECT_EQ(p.field(Party::kA, 0).taken().memory_a, 1'280'000ULL * 640 + 50'000'000ULL * 4);
   EXPECT_THAT(refusal(layer_of({5}, {5}), {.most_memory = 1000}),
-              StartsWith("there is no way to run the layer as asked, for the weights, A's field 0 and B's field 0: "
+              StartsWith("there is no way to run the layer as asked, for the weights: "
                          "layer 'embed': ciphertexts take 0.1 GiB of memory at "));
 }
 
 TEST_F(EmbedPlanner, TablesThatTakeTooMuchMemoryTogetherGiveWayWhereTheLeastTimeIsLost) {
   // Every row is touched, and with momentum there are three ciphertexts for each.
   EmbedMatMulSpec spec = layer_of({1'000'000, 100, 1'000'000, 100'000}, {1'000'000});
+  // By oblivious transfer nothing would stay with a party.
+  for (EmbedField& field : spec.fields_a) field.field.most = 2;
+  spec.fields_b[0].field.most = 2;
   spec.sgd = {.learning_rate = 0.1, .momentum = 0.9, .steps = 1'000'000};
   const EmbedPlan all = plan(spec);
   for (const std::size_t i : {0U, 2U, 3U}) EXPECT_EQ(way(all.spec.fields_a[i]), "paillier encrypted");
@@ -282,17 +314,19 @@ TEST_F(EmbedPlanner, PutsFieldsWithTheSameChoiceIntoTheSameRows) {
   spec.fields_b[5].field = {.categories = 100, .most = 3, .pooling = Pooling::kMean};
   spec.sgd.steps = 0;
   const EmbedPlan p = plan(spec);
-  ASSERT_EQ(p.rows.size(), 8U) << "three ways for A's tables and for B's, two for the weights";
+  ASSERT_EQ(p.rows.size(), 14U)
+      << "four ways for A's tables and for B's; for the one of several categories, too; two for the weights";
   EXPECT_EQ(p.rows[0].party, Party::kA);
   EXPECT_EQ(std::get<FieldsPart>(p.rows[0].part),
             (FieldsPart{.fields = {0, 1, 2, 3}, .fewest_categories = 7, .most_categories = 100}));
-  EXPECT_EQ(p.rows[3].party, Party::kB);
-  const auto& of_b = std::get<FieldsPart>(p.rows[3].part);
-  EXPECT_EQ(of_b.fields.size(), 22U);
+  EXPECT_EQ(p.rows[4].party, Party::kB);
+  const auto& of_b = std::get<FieldsPart>(p.rows[4].part);
+  EXPECT_EQ(of_b.fields.size(), 21U);
   EXPECT_EQ(of_b.fewest_categories, of_b.most_categories);
-  EXPECT_EQ(of_b.most_per_row, 3U);
-  EXPECT_FALSE(p.rows[6].party);
-  EXPECT_EQ(std::get<WeightsPart>(p.rows[6].part), (WeightsPart{.inputs = 208, .out = 16}));
+  EXPECT_EQ(of_b.most_per_row, 1U);
+  EXPECT_EQ(std::get<FieldsPart>(p.rows[8].part).most_per_row, 3U);
+  EXPECT_FALSE(p.rows[12].party);
+  EXPECT_EQ(std::get<WeightsPart>(p.rows[12].part), (WeightsPart{.inputs = 208, .out = 16}));
   StepCost chosen;
   for (const PlanRow& row : p.rows) {
     if (row.chosen) chosen += row.step;
@@ -359,7 +393,8 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
     const std::set<net::Step> counted{steps::kPieceCorrection, steps::kTableOperand,     steps::kLookupProduct,
                                       steps::kWeightOperand,   steps::kEmbeddingProduct, steps::kEmbeddingOperand,
                                       steps::kWeightGradient,  steps::kBackwardOperand,  steps::kEmbeddingDerivative,
-                                      steps::kDerivativeShare, steps::kTableGradient};
+                                      steps::kDerivativeShare, steps::kTableGradient,    steps::kLookupAsk,
+                                      steps::kLookupKeys,      steps::kMaskedTable,      steps::kMaskedDerivative};
     std::map<std::size_t, std::uint64_t> bytes;
     for (const auto& m : pair.parties.recording(from).messages()) {
       if (m.direction != net::Direction::kSent || !counted.contains(m.message.step)) continue;
@@ -382,6 +417,14 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
       auto to_a = sent(pair, Party::kB);
       for (std::size_t i = 0; i < p.considered.size(); ++i) {
         const EmbedOption& option = p.considered[i].taken();
+        // Tiles of random OTs are of all tables and of several steps: see below.
+        if (option.scheme == kByOt) {
+          const FieldIndex& field = *p.considered[i].field;
+          const EmbedMatMulParams params(p.spec);
+          const auto plan =
+              lookup_plan(wanted.batch, params.fields(field.party)[field.index].field.categories, wanted.dimension);
+          (field.party == Party::kA ? to_b : to_a)[i] += done * tile_bytes_of(plan.ots());
+        }
         EXPECT_EQ(to_b[i], option.setup.bytes_to_b + done * option.step.bytes_to_b) << "part " << i;
         EXPECT_EQ(to_a[i], option.setup.bytes_to_a + done * option.step.bytes_to_a) << "part " << i;
       }
@@ -394,15 +437,19 @@ INSTANTIATE_TEST_SUITE_P(
     Options, PlannedEmbedBytes,
     ::testing::Values(Case{"lattice_lattice", "lattice", {"lattice", Update::kExchanged}, 0},
                       Case{"lattice_paillier", "lattice", {"paillier", Update::kExchanged}, 0},
+                      Case{"lattice_ot", "lattice", {"ot", Update::kExchanged}, 0},
                       Case{"paillier_paillier", "paillier", {"paillier", Update::kExchanged}, 0},
                       Case{"lattice_encrypted", "lattice", {"paillier", Update::kEncrypted}, 0},
                       Case{"paillier_encrypted_momentum", "paillier", {"paillier", Update::kEncrypted}, 0.5}),
     [](const auto& c) { return c.param.name; });
 
 TEST_P(PlannedEmbedBytes, AreThoseThatCrossPartByPart) {
-  EmbedMatMulSpec spec = layer_of({5, 40}, {2, 9, 13});
-  spec.fields_a[1].field.most = 3;
-  spec.fields_b[1].field = {.categories = 9, .most = 4, .pooling = Pooling::kMean};
+  EmbedMatMulSpec spec = layer_of({5, 40}, {2, 9, 1300});
+  if (GetParam().tables.scheme != "ot") {
+    spec.fields_a[1].field.most = 3;
+    spec.fields_b[1].field = {.categories = 9, .most = 4, .pooling = Pooling::kMean};
+    spec.fields_b[2].field.categories = 13;
+  }
   spec.dimension = 4;
   spec.out = 3;
   spec.batch = 12;

@@ -57,20 +57,21 @@ EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size
   part.asked = own.scheme || own.update;
   EmbedField field = params.fields(party)[index];
   const bool ot_asked = own.scheme == kByOt;
+  if (!ot_asked) {
+    for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
+      field.scheme = scheme->name();
+      for (const Update update : open_updates(own.update, *scheme)) {
+        field.update = update;
+        part.options.push_back(evaluate(params, choices, scheme->name(), update,
+                                        [&] { return cost_of_field(params, party, field, *scheme); }));
+      }
+    }
+  }
   // It updates in one way only; where another is asked for with it, the reason is found.
-  if (ot_asked || (!own.scheme && own.update.value_or(Update::kExchanged) == Update::kExchanged)) {
-    field.update = own.update.value_or(Update::kExchanged);
+  field.update = own.update.value_or(Update::kExchanged);
+  if (ot_asked || (!own.scheme && field.update == Update::kExchanged)) {
     part.options.push_back(
         evaluate(params, choices, kByOt, field.update, [&] { return cost_of_ot_field(params, party, field); }));
-  }
-  if (ot_asked) return part;
-  for (const he::Scheme* scheme : open_schemes(params.spec().name, own.scheme, schemes)) {
-    field.scheme = scheme->name();
-    for (const Update update : open_updates(own.update, *scheme)) {
-      field.update = update;
-      part.options.push_back(evaluate(params, choices, scheme->name(), update,
-                                      [&] { return cost_of_field(params, party, field, *scheme); }));
-    }
   }
   return part;
 }

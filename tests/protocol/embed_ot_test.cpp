@@ -1,0 +1,345 @@
+// Tables by oblivious transfer in an Embed-MatMul layer: exact for any vocabulary and any pattern of categories, keys
+// that serve once and never come back, and scoring that repeats.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <set>
+
+#include "blindfl/base/error.h"
+#include "protocol/repeatable_fixture.h"
+#include "protocol/shared_embed_fixture.h"
+#include "testing/steps.h"
+#include "testing/thrown.h"
+
+namespace blindfl::protocol::embed_ot_test {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr std::size_t kBatch = 11;
+
+EmbedField by_ot(std::size_t categories) {
+  return {.field = {.categories = categories}, .scheme = std::string(kByOt)};
+}
+
+EmbedMatMulSpec ot_spec(const std::vector<std::size_t>& of_a, const std::vector<std::size_t>& of_b) {
+  EmbedMatMulSpec spec;
+  for (const std::size_t categories : of_a) spec.fields_a.push_back(by_ot(categories));
+  for (const std::size_t categories : of_b) spec.fields_b.push_back(by_ot(categories));
+  spec.dimension = 3;
+  spec.out = 2;
+  spec.batch = kBatch;
+  spec.initial_deviation = 0.5;
+  return spec;
+}
+
+void expect_close(const std::vector<double>& got, const std::vector<double>& want, const char* what) {
+  ASSERT_EQ(got.size(), want.size()) << what;
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << what << " " << i;
+}
+
+class EmbedByOt : public ::testing::Test {
+ protected:
+  void expect_a_pass_like_plain(EmbedPair& pair, const EmbedMatMulSpec& spec, const std::vector<IntMatrix>& x_a,
+                                const std::vector<IntMatrix>& x_b) {
+    const PlainEmbed plain(pair, spec);
+    const auto x = side_by_side(x_a, x_b);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b, kBatch);
+    expect_close(decode_ring(open(at_a.output.share, at_b.output.share)), plain.output(x), "Z");
+    const Derivative dz = random_derivative(spec, random_);
+    const auto [grad_a, grad_b] = pair.backward(at_a.pass, at_b.pass, dz);
+    const PlainEmbed::Gradients expected = plain.gradients(x, dz);
+    expect_close(decode_ring(open(grad_a.weight, grad_b.weight)), expected.weight, "dW");
+    for (std::size_t t = 0; t < x.size(); ++t) {
+      expect_close(decode_ring(open(*grad_a.tables[t], *grad_b.tables[t])), expected.tables[t], "dQ");
+    }
+  }
+  [[nodiscard]] std::vector<IntMatrix> categories_of(const std::vector<EmbedField>& fields) {
+    return random_categories(fields, kBatch, random_);
+  }
+
+  testing::PlainScheme scheme_;
+  SeededRandom random_{9};
+};
+
+TEST_F(EmbedByOt, OutputsAndGradientsAreThoseInTheClearForAnyVocabulary) {
+  for (const std::size_t categories : {1, 2, 47, 48, 49, 300, 10000, 20000}) {
+    SCOPED_TRACE(categories);
+    const EmbedMatMulSpec spec = ot_spec({categories, 5}, {categories});
+    EmbedPair pair(scheme_, spec);
+    expect_a_pass_like_plain(pair, spec, categories_of(spec.fields_a), categories_of(spec.fields_b));
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(EmbedByOt, WorksWhereOnePartyHasNoFields) {
+  for (const bool a_has : {true, false}) {
+    const EmbedMatMulSpec spec = a_has ? ot_spec({7, 400}, {}) : ot_spec({}, {400});
+    EmbedPair pair(scheme_, spec);
+    expect_a_pass_like_plain(pair, spec, categories_of(spec.fields_a), categories_of(spec.fields_b));
+  }
+}
+
+TEST_F(EmbedByOt, ACategoryThatEveryRowSharesAndRowsWithoutOneAreAsAnyOther) {
+  for (const std::size_t vocabulary : {6, 500}) {
+    const EmbedMatMulSpec spec = ot_spec({vocabulary, vocabulary}, {vocabulary});
+    EmbedPair pair(scheme_, spec);
+    auto x_a = categories_of(spec.fields_a);
+    x_a[0] = encode_categories(spec.fields_a[0].field, std::vector<IntMatrix::Column>(kBatch, 3));
+    std::vector<IntMatrix::Column> some(kBatch, IntMatrix::kNoColumn);
+    some[4] = some[7] = 2;
+    x_a[1] = IntMatrix::one_hot(vocabulary, some);
+    const std::vector<IntMatrix> none{
+        IntMatrix::one_hot(vocabulary, std::vector<IntMatrix::Column>(kBatch, IntMatrix::kNoColumn))};
+    expect_a_pass_like_plain(pair, spec, x_a, none);
+  }
+}
+
+TEST_F(EmbedByOt, WorksBesideOtherTablesAndOverALinkThatHoldsFewBytes) {
+  EmbedMatMulSpec spec = ot_spec({9}, {20, 5});
+  spec.fields_a.push_back({.field = {.categories = 6, .most = 3}});
+  spec.fields_b[1].scheme.clear();
+  EmbedPair pair(scheme_, spec, net::make_memory_channels(/*capacity=*/100));
+  expect_a_pass_like_plain(pair, spec, categories_of(spec.fields_a), categories_of(spec.fields_b));
+}
+
+TEST_F(EmbedByOt, WorksUnderASharedTop) {
+  EmbedMatMulSpec spec = shared_embed_spec();
+  for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
+    for (EmbedField& field : *fields) {
+      if (field.field.most == 1) field.scheme = kByOt;
+    }
+  }
+  ASSERT_TRUE(spec.fields_a[0].by_ot() || spec.fields_b[0].by_ot());
+  EmbedPair pair(scheme_, spec);
+  SharedEmbedTraining training(pair, spec, {.learning_rate = 0.1});
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_LT(training.step(make_shared_embed_pass(spec, spec.batch, random_)), 1e-3);
+  }
+  EXPECT_LT(training.difference(), 5e-4);
+}
+
+TEST_F(EmbedByOt, ShortBatchesOfOtherSizesMayFollowEachOther) {
+  const EmbedMatMulSpec spec = ot_spec({9}, {400});
+  EmbedPair pair(scheme_, spec);
+  const PlainEmbed plain(pair, spec);
+  for (const std::size_t rows : {std::size_t{1}, std::size_t{8}, kBatch, std::size_t{3}}) {
+    const auto x_a = random_categories(spec.fields_a, rows, random_);
+    const auto x_b = random_categories(spec.fields_b, rows, random_);
+    const auto [at_a, at_b] = pair.forward(x_a, x_b, rows);
+    expect_close(decode_ring(open(at_a.output.share, at_b.output.share)), plain.output(side_by_side(x_a, x_b)), "Z");
+  }
+}
+
+TEST_F(EmbedByOt, EmbeddingsAreAFunctionOfTablesAndCategories) {
+  const EmbedMatMulSpec spec = ot_spec({40}, {500});
+  EmbedPair pair(scheme_, spec);
+  const auto x_a = categories_of(spec.fields_a);
+  const auto x_b = categories_of(spec.fields_b);
+  const auto embeddings = [&] {
+    const auto [at_a, at_b] = pair.forward(x_a, x_b, kBatch);
+    return open(at_a.pass.embeddings, at_b.pass.embeddings);
+  };
+  EXPECT_EQ(embeddings(), embeddings());
+}
+
+TEST_F(EmbedByOt, APassHasOneBackwardPass) {
+  const EmbedMatMulSpec spec = ot_spec({4}, {4});
+  EmbedPair pair(scheme_, spec);
+  const auto [at_a, at_b] = pair.forward(categories_of(spec.fields_a), categories_of(spec.fields_b), kBatch);
+  const Derivative dz = random_derivative(spec, random_);
+  (void)pair.backward(at_a.pass, at_b.pass, dz);
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)pair.backward(at_a.pass, at_b.pass, dz); }),
+              HasSubstr("one backward pass"));
+}
+
+TEST_F(EmbedByOt, PassesMayOverlap) {
+  const EmbedMatMulSpec spec = ot_spec({4}, {300});
+  EmbedPair pair(scheme_, spec);
+  const PlainEmbed plain(pair, spec);
+  const auto x_a = categories_of(spec.fields_a);
+  const auto x_b = categories_of(spec.fields_b);
+  const auto first = pair.forward(x_a, x_b, kBatch);
+  const auto second = pair.forward(categories_of(spec.fields_a), categories_of(spec.fields_b), kBatch);
+  const Derivative dz = random_derivative(spec, random_);
+  (void)pair.backward(second.first.pass, second.second.pass, dz);
+  const auto [grad_a, grad_b] = pair.backward(first.first.pass, first.second.pass, dz);
+  const PlainEmbed::Gradients expected = plain.gradients(side_by_side(x_a, x_b), dz);
+  for (std::size_t t = 0; t < 2; ++t) {
+    expect_close(decode_ring(open(*grad_a.tables[t], *grad_b.tables[t])), expected.tables[t], "dQ");
+  }
+}
+
+TEST_F(EmbedByOt, IsRefusedForSeveralCategoriesAndForUpdatesUnderEncryption) {
+  EmbedMatMulSpec several = ot_spec({4}, {4});
+  several.fields_b[0].field.most = 2;
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(several); }),
+              HasSubstr("takes one category of a row, and rows of this field may have 2"));
+  EmbedMatMulSpec encrypted = ot_spec({4}, {4});
+  encrypted.fields_a[0].update = Update::kEncrypted;
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(encrypted); }),
+              HasSubstr("cannot be updated under encryption"));
+}
+
+TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {
+  const EmbedMatMulSpec spec = ot_spec({50, 700}, {3});
+  const auto shape = [&](IntMatrix::Column first, IntMatrix::Column step) {
+    EmbedPair pair(scheme_, spec);
+    const auto pattern = [&](const std::vector<EmbedField>& fields) {
+      std::vector<IntMatrix> all;
+      for (const EmbedField& f : fields) {
+        std::vector<IntMatrix::Column> chosen(kBatch);
+        for (std::size_t r = 0; r < kBatch; ++r) {
+          chosen[r] = static_cast<IntMatrix::Column>((first + r * step) % f.field.categories);
+        }
+        all.push_back(encode_categories(f.field, chosen));
+      }
+      return all;
+    };
+    const auto [at_a, at_b] = pair.forward(pattern(spec.fields_a), pattern(spec.fields_b), kBatch);
+    (void)pair.backward(at_a.pass, at_b.pass, random_derivative(spec, random_));
+    std::vector<net::Message> messages;
+    for (const auto& m : pair.parties.recording(Party::kA).messages()) messages.push_back(m.message);
+    return messages;
+  };
+  const auto same = shape(2, 0);
+  EXPECT_EQ(same, shape(0, 1));
+  // One flight each: asks of all fields, then keys and tables of all, then corrections; then derivatives.
+  std::vector<net::Step> order;
+  for (const net::Message& m : same) {
+    // What A sent comes before what it received.
+    if (m.step == steps::kLookupAsk && !order.empty() && order.back() != steps::kLookupAsk) break;
+    if (m.step == steps::kLookupAsk || m.step == steps::kMaskedTable || m.step == steps::kPieceCorrection ||
+        m.step == steps::kMaskedDerivative) {
+      order.push_back(m.step);
+    }
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(order, {}, [](net::Step step) {
+    return step == steps::kLookupAsk ? 0 : step == steps::kMaskedTable ? 1 : step == steps::kPieceCorrection ? 2 : 3;
+  }));
+  EXPECT_EQ(order.size(), 6U) << "two fields of A's, one of B's";
+}
+
+/// All words that tables by oblivious transfer send, in all steps so far.
+std::vector<std::uint64_t> words_of(EmbedPair& pair) {
+  std::vector<std::uint64_t> words;
+  for (const auto& m : pair.parties.recording(Party::kA).messages()) {
+    const net::Step step = m.message.step;
+    if (step != steps::kLookupKeys && step != steps::kMaskedTable && step != steps::kMaskedDerivative) continue;
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= m.payload.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, m.payload.data() + at, sizeof word);
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
+TEST_F(EmbedByOt, NothingRepeatsAfterARollback) {
+  const EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  EmbedPair pair(scheme_, spec);
+  const auto x_a = categories_of(spec.fields_a);
+  const auto x_b = categories_of(spec.fields_b);
+  const Derivative dz = random_derivative(spec, random_);
+  std::pair<Bytes, Bytes> saved;
+  const auto for_both = [&](const auto& f) {
+    f(pair.at(Party::kA), saved.first);
+    f(pair.at(Party::kB), saved.second);
+  };
+  for_both([](EmbedMatMul& half, Bytes& state) { state = write_to_bytes([&](ByteSink& out) { half.save(out); }); });
+  for (int run = 0; run < 3; ++run) {
+    const auto [at_a, at_b] = pair.forward(x_a, x_b, kBatch);
+    (void)pair.backward(at_a.pass, at_b.pass, dz);
+    // The same tables, categories and derivatives again.
+    for_both([](EmbedMatMul& half, const Bytes& state) {
+      BufferSource in(state);
+      half.load(in);
+    });
+  }
+  const std::vector<std::uint64_t> words = words_of(pair);
+  ASSERT_GT(words.size(), 9000U);
+  EXPECT_EQ(std::set<std::uint64_t>(words.begin(), words.end()).size(), words.size());
+}
+
+class RepeatableOt : public ::testing::Test {
+ protected:
+  Scores score(EmbedScorer& scorer, const Keys* keys) {
+    return scorer.score(keys, [&](EmbedMatMul& layer, Party party) {
+      return layer.forward(party == Party::kA ? x_a_ : x_b_, kBatch).output;
+    });
+  }
+  /// The last correction that a party sent: E less the pieces that it drew, and its share of the look-up.
+  [[nodiscard]] static Bytes last(EmbedScorer& scorer, Party from, net::Step step) {
+    Bytes payload;
+    for (const auto& m : scorer.parties.recording(from).messages()) {
+      if (m.direction == net::Direction::kSent && m.message.step == step) payload = m.payload;
+    }
+    return payload;
+  }
+  /// What the other party has of the embeddings of a field of `of`.
+  [[nodiscard]] ShareMatrix pieces_at_peer(EmbedScorer& scorer, Party of, const Keys& keys) {
+    ShareMatrix pieces;
+    scorer.parties.run([&](Session& session) {
+      const RepeatableScoring repeatable(session, session.party() == Party::kA ? keys.a : keys.b);
+      const auto forward = scorer.at(session).forward(session.party() == Party::kA ? x_a_ : x_b_, kBatch);
+      if (session.party() != of) pieces = select_columns(forward.pass.embeddings, of == Party::kA ? 0 : 3, 3);
+    });
+    return pieces;
+  }
+
+  testing::PlainScheme scheme_;
+  SeededRandom random_{5};
+  EmbedMatMulSpec spec_ = ot_spec({40}, {500});
+  std::vector<IntMatrix> x_a_ = random_categories(spec_.fields_a, kBatch, random_);
+  std::vector<IntMatrix> x_b_ = random_categories(spec_.fields_b, kBatch, random_);
+};
+
+TEST_F(RepeatableOt, TheSameRequestShowsTheSamePiecesUnderOtherKeys) {
+  EmbedScorer scorer({&scheme_}, spec_);
+  const Keys keys = draw_keys();
+  for (const Party of : {Party::kA, Party::kB}) {
+    const ShareMatrix first = pieces_at_peer(scorer, of, keys);
+    const Bytes table = last(scorer, peer_of(of), steps::kMaskedTable);
+    const ShareMatrix second = pieces_at_peer(scorer, of, keys);
+    EXPECT_EQ(first, second);
+    EXPECT_NE(table, last(scorer, peer_of(of), steps::kMaskedTable)) << "keys are fresh";
+    EXPECT_EQ(equal_values(first, pieces_at_peer(scorer, of, draw_keys())), 0U);
+  }
+}
+
+TEST_F(RepeatableOt, OtherTablesOfEitherPartyHaveOtherPieces) {
+  const Keys keys = draw_keys();
+  for (const Party changed : {Party::kA, Party::kB}) {
+    // In other sessions, as after loading another state under the same key: a session refuses it.
+    EmbedScorer one({&scheme_}, spec_);
+    EmbedScorer other({&scheme_}, spec_);
+    const auto copy = [](EmbedMatMul& from, EmbedMatMul& to) {
+      to.weight()->piece = from.weight()->piece;
+      for (std::size_t t = 0; t < from.tables().size(); ++t) {
+        to.tables()[t]->weight()->piece = from.tables()[t]->weight()->piece;
+      }
+    };
+    copy(*one.a, *other.a);
+    copy(*one.b, *other.b);
+    const ShareMatrix pieces = pieces_at_peer(one, Party::kA, keys);
+    EXPECT_EQ(pieces, pieces_at_peer(other, Party::kA, keys)) << "the same in another session";
+    EmbedScorer third({&scheme_}, spec_);
+    copy(*one.a, *third.a);
+    copy(*one.b, *third.b);
+    (changed == Party::kA ? third.a : third.b)->tables()[0]->weight()->piece.values()[0] += UInt128{1} << 40;
+    EXPECT_EQ(equal_values(pieces, pieces_at_peer(third, Party::kA, keys)), 0U);
+  }
+}
+
+TEST_F(RepeatableOt, ScoresRepeatBitForBit) {
+  EmbedScorer scorer({&scheme_}, spec_);
+  const Keys keys = draw_keys();
+  const Scores first = score(scorer, &keys);
+  EXPECT_EQ(first, score(scorer, &keys));
+  EXPECT_NE(first.at_b, score(scorer, nullptr).at_b);
+}
+
+}  // namespace
+}  // namespace blindfl::protocol::embed_ot_test
