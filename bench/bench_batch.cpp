@@ -197,7 +197,7 @@ constexpr const char* kUsage =
     "  ways:     [--shape NAME] [--way paper|encrypted|encrypted-0.9|exchanged|lattice]\n"
     "  features: [--features N,...], 1000,100000,10000000 without it\n"
     "  own:      [--features-b N], 20000 without it\n"
-    "  wide:     [--categories N,...], 100,10000,1000000 without it; [--tables lattice|encrypted|encrypted-0.9]\n"
+    "  wide:     [--categories N,...], 100,10000,1000000 without it; [--tables ot|lattice|encrypted|encrypted-0.9]\n"
     "  all but models: [--key-bits N], 2048 without it\n"
     "An option without --part chooses its part; without any, all parts run.\n";
 

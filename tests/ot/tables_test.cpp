@@ -170,6 +170,8 @@ INSTANTIATE_TEST_SUITE_P(Ways, AnyTable, ::testing::Values(TableWay::kChain, Tab
 
 TEST(TablePlanTest, TakesTheCheaperWay) {
   EXPECT_EQ(TablePlan({128, 100, 8}).way(), TableWay::kChain);
+  EXPECT_EQ(TablePlan({128, 291, 8}).way(), TableWay::kChain);
+  EXPECT_EQ(TablePlan({128, 292, 8}).way(), TableWay::kBins);
   EXPECT_EQ(TablePlan({128, 1000, 8}).way(), TableWay::kBins);
   EXPECT_EQ(TablePlan({8, 1000, 8}).way(), TableWay::kChain) << "few look-ups";
   EXPECT_EQ(TablePlan({128, 1000, 8}).bins(), 192U);

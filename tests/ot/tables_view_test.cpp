@@ -5,8 +5,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
+#include <set>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "blindfl/ot/tables/chain.h"
@@ -61,11 +65,11 @@ struct Trees {
     Bytes answer;
   };
   Trees(const ForestShape& shape, std::span<const std::uint32_t> holes, const TableBinding& binding, Dealt dealt)
-      : keys(binding.keys(TableDomain::kChainTrees, shape.groups(), fastest_kernels())),
-        keeper(shape, keys, {dealt.zero.data(), dealt.one.data()}, OtPair::random(), dealt.answer),
-        chooser(shape, keys, holes, dealt.pads.data(), dealt.answer) {}
+      : keys_(binding.keys(TableDomain::kChainTrees, shape.groups(), fastest_kernels())),
+        keeper(shape, keys_, {dealt.zero.data(), dealt.one.data()}, OtPair::random(), dealt.answer),
+        chooser(shape, keys_, holes, dealt.pads.data(), dealt.answer) {}
 
-  CipherKeys keys;
+  CipherKeys keys_;
 
  public:
   Forest keeper;
@@ -340,10 +344,10 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
   const TablePlan plan({10, 5, 1}, TableWay::kChain);
   const TableBinding binding(plan, use_of(0), {});
   const ForestShape shape = plan.chain_forest();
-  const Trees trees(shape, chain_points(categories, 5).holes, binding);
+  Trees trees(shape, chain_points(categories, 5).holes, binding);
   SecretBlocks flag_keys(15);
   OtPair::random().fill(std::as_writable_bytes(std::span(flag_keys)));
-  const Chain chain{.rows = 5, .forest = trees.keeper, .flags = FlagPads(flag_keys.data(), 15)};
+  const Chain chain{.rows = 5, .forest = std::move(trees.keeper), .flags = FlagPads(flag_keys.data(), 15)};
   for (const bool gather : {true, false}) {
     const auto domain = gather ? TableDomain::kChainGather : TableDomain::kChainScatter;
     const CipherKeys keys = binding.keys(domain, shape.groups(), portable_kernels());
@@ -352,7 +356,7 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
     std::vector<UInt128> sums(10);
     for (std::size_t j = 0; j < 10; ++j) {
       for (std::size_t u = 0; u < shape.leaves_of(j / 8); ++u) {
-        const UInt128 e = row_of(trees.keeper.leaf(j, u), j, keys.at(j / 8));
+        const UInt128 e = row_of(chain.forest.leaf(j, u), j, keys.at(j / 8));
         columns[u] += e;
         sums[j] += e;
       }
@@ -372,6 +376,52 @@ TEST(ChooserView, MessagesAreTheSumsThatItIsMadeOf) {
       for (std::size_t j = 0; j < 10; ++j) EXPECT_TRUE(sent[j][0] == 1000 + j - columns[5 + j] + sums[j]) << j;
     }
   }
+}
+
+TEST(ChooserView, TreesGrowFromFreshRoots) {
+  const ForestShape shape{.trees = 11, .leaves = 20};
+  const std::vector<std::uint32_t> holes(11);
+  const TableBinding binding(TablePlan({1, 1, 1}), use_of(0), {});
+  std::set<std::pair<std::uint64_t, std::uint64_t>> leaves;
+  for (int i = 0; i < 2; ++i) {
+    const Trees trees(shape, holes, binding);
+    for (std::size_t t = 0; t < 11; ++t) {
+      for (std::size_t u = 0; u < 20; ++u) leaves.emplace(trees.keeper.leaf(t, u).low, trees.keeper.leaf(t, u).high);
+    }
+  }
+  EXPECT_EQ(leaves.size(), 2U * 11 * 20) << "the same keys of AES, and no leaf in common";
+}
+
+TEST(TableBindingTest, NoTwoUsesShareAKey) {
+  const TablePlan plan({3, 5, 2}, TableWay::kChain);
+  OtSession::Digest place{};
+  std::vector<TableBinding> bindings = {
+      {plan, use_of(0), place}, {plan, use_of(1), place}, {plan, use_of(0, 2), place}};
+  TableUse use = use_of(0);
+  use.layer = 4;
+  bindings.emplace_back(plan, use, place);
+  use = use_of(0);
+  use.chooser = Party::kA;
+  bindings.emplace_back(plan, use, place);
+  bindings.emplace_back(TablePlan({3, 5, 2}, TableWay::kBins), use_of(0), place);
+  bindings.emplace_back(TablePlan({4, 5, 2}, TableWay::kChain), use_of(0), place);
+  place.fill(std::byte{1});
+  bindings.emplace_back(plan, use_of(0), place);
+  constexpr std::size_t kNumbers = 3;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  for (const TableBinding& binding : bindings) {
+    for (const auto domain :
+         {TableDomain::kChainTrees, TableDomain::kChainFlags, TableDomain::kChainGather, TableDomain::kChainScatter,
+          TableDomain::kBinTrees, TableDomain::kBinFlags, TableDomain::kBinGather, TableDomain::kBinScatter}) {
+      const CipherKeys keys = binding.keys(domain, kNumbers, fastest_kernels());
+      for (std::size_t i = 0; i < kNumbers; ++i) {
+        Block block{};
+        fastest_kernels().encrypt(keys.at(i), &block, &block, 1);
+        seen.emplace(block.low, block.high);
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), bindings.size() * 8 * kNumbers);
 }
 
 TEST(ChooserView, EachTreeHasOneUnknownLeafOfAnyNumber) {

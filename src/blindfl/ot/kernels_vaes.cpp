@@ -130,8 +130,9 @@ void grow(const std::byte* key, const Block* parents, std::size_t count, std::ui
   __m512i tweaks[4];
   __m512i totals[4];
   for (std::size_t c = 0; c < 4; ++c) {
-    const auto side = static_cast<long long>(c / 2);
-    const auto tree = static_cast<long long>(first + 4 * (c % 2));
+    const long long side = c < 2 ? 0 : 1;
+    const std::uint64_t number = first + 4 * (c % 2);
+    const auto tree = static_cast<long long>(number);
     tweaks[c] =
         _mm512_xor_si512(_mm512_setr_epi64(side, tree, side, tree + 1, side, tree + 2, side, tree + 3), keys.x[0]);
     totals[c] = _mm512_setzero_si512();

@@ -30,9 +30,16 @@ struct TableChooser::State {
   }
   void end(bool& done) {
     done = true;
+    if (gathered) {
+      chain->flags = {};
+      bin_flags = {};
+    }
     if (!gathered || !scattered) return;
     chain.reset();
     bins.reset();
+    categories = {};
+    placement = {};
+    points = {};
   }
 
   TablePlan plan;

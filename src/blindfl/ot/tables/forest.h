@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <vector>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/random.h"
@@ -34,6 +35,12 @@ class Forest {
   /// leaves are zero.
   Forest(const ForestShape& shape, const CipherKeys& keys, std::span<const std::uint32_t> holes, const Block* pads,
          ByteView answer);
+
+  Forest(Forest&&) = default;
+  Forest& operator=(Forest&&) = default;
+  Forest(const Forest&) = delete;
+  Forest& operator=(const Forest&) = delete;
+  ~Forest() = default;
 
   /// What `answer` takes.
   [[nodiscard]] static std::size_t answer_bytes(const ForestShape& shape) { return 2 * sizeof(Block) * shape.ots(); }

@@ -43,6 +43,10 @@ struct TableKeeper::State {
   }
   void end(bool& done) {
     done = true;
+    if (gathered) {
+      chain->flags = {};
+      bin_flags = {};
+    }
     if (!gathered || !scattered) return;
     chain.reset();
     bins.reset();
@@ -119,7 +123,7 @@ TableKeeper::Sent<Word> TableKeeper::gather(std::span<const Word> table) {
     TableRows<Word> sums = keeper_chain_gather<Word>(*s.chain, s.binding, *s.kernels, columns);
     write_rows(columns, columns.size(), out);
     sums.negate();
-    return sums.packed(lookups);
+    return sums.packed(sums.size());
   };
   if (s.layout == nullptr) {
     sent.share = chained(padded_rows(table, categories, s.plan.chain_columns(), cols));

@@ -14,8 +14,8 @@ namespace {
 constexpr std::size_t kMostRows = std::size_t{1} << 28;
 constexpr std::size_t kMostCols = std::size_t{1} << 16;
 constexpr std::size_t kFewestBins = 48;
-/// What a byte costs, in AES blocks: some 3 ns. A guess between a fast network and a slow one, which matters for tables
-/// of some hundreds of categories only.
+/// What a byte costs, in AES blocks with their additions, of 0.6 ns with vector instructions: as on a fast network. It
+/// decides for tables of some hundreds of categories only: bins from 292 on at 128 look-ups.
 constexpr double kByteCost = 3;
 
 const TableShape& checked(const TableShape& shape) {

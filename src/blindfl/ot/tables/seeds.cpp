@@ -99,7 +99,7 @@ BinLayout::Spot BinLayout::spot(std::size_t permutation, std::uint32_t category)
 std::optional<Placement> place_in_bins(const BinLayout& layout, std::span<const std::uint32_t> categories) {
   SecretVector<std::uint32_t> distinct(categories.begin(), categories.end());
   std::ranges::sort(distinct);
-  distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   Matching matching(layout, distinct.size());
   for (const std::uint32_t category : distinct) {
     if (!matching.add(category)) return std::nullopt;

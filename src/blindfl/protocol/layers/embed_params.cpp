@@ -231,8 +231,7 @@ LiftedGradient EmbedMatMulParams::table_lift(const EmbedField& field) const {
   const double all_rows = expected_derivative(static_cast<double>(spec_.batch) * most_summed(field));
   const int scale = derivative_share_scale(field) + field.field.scale();
   const int mean_bits = bits_of(mean_gradient(field), scale);
-  LiftedGradient lift{bits_of(all_rows, scale), scale,
-                      he::ring_for_lifts(mean_bits, run_values(field.field.categories, spec_.dimension)), mean_bits,
+  LiftedGradient lift{bits_of(all_rows, scale), scale, he::ring_for_lifts(mean_bits, table_values(field)), mean_bits,
                       shared() ? bit_length(spec_.batch) : 0};
   // A wider ring costs no byte there: as wide as an optimizer can add up.
   if (field.by_ot()) lift.ring_bits = std::max(lift.ring_bits, lift.widest_kept_ring());
@@ -243,8 +242,8 @@ int EmbedMatMulParams::derivative_share_scale(const EmbedField& field) const {
   const int most = std::min(spec_.gradient_scale, derivative_lift_.scale);
   // Encrypted sums need room for whole shares, at whatever scale these come.
   if (field.update == Update::kEncrypted) return most;
-  const int left = ShareMatrix::kMostRingBits - he::ring_for_lifts(bits_of(mean_gradient(field), field.field.scale()),
-                                                                   run_values(field.field.categories, spec_.dimension));
+  const int left = ShareMatrix::kMostRingBits -
+                   he::ring_for_lifts(bits_of(mean_gradient(field), field.field.scale()), table_values(field));
   return std::min(most, left);
 }
 
@@ -340,6 +339,20 @@ Settings EmbedMatMulParams::agreement() const {
 
 std::uint64_t EmbedMatMulParams::run_values(std::size_t rows, std::size_t cols) const {
   return protocol::run_values(spec_.run, passes(), static_cast<double>(rows) * static_cast<double>(cols), products());
+}
+
+// Of a table's gradient.
+std::uint64_t EmbedMatMulParams::table_values(const EmbedField& field) const {
+  const double values = static_cast<double>(field.field.categories) * static_cast<double>(spec_.dimension);
+  return protocol::run_values(spec_.run, passes(), values, field.by_ot() ? products_and_lifts() : products());
+}
+
+std::size_t EmbedMatMulParams::fields_by_ot() const {
+  std::size_t count = 0;
+  for (const Party party : {Party::kA, Party::kB}) {
+    count += static_cast<std::size_t>(std::ranges::count_if(fields(party), &EmbedField::by_ot));
+  }
+  return count;
 }
 
 std::string EmbedMatMulParams::where() const {

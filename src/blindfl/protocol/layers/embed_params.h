@@ -142,14 +142,18 @@ class EmbedMatMulParams {
 
  private:
   /// Pieces of E and of W from both sides, dZ with either, under a shared top from both sides, too, and shares of dZ
-  /// that are lifted; and for each field looking up and its gradient.
-  [[nodiscard]] std::size_t products() const {
+  /// that are lifted; and for each field looking up and its gradient. By oblivious transfer neither has noise, so that
+  /// others may have more; only lifts of gradients are left, which have room for all.
+  [[nodiscard]] std::size_t products() const { return products_and_lifts() - 2 * fields_by_ot(); }
+  [[nodiscard]] std::size_t products_and_lifts() const {
     return (shared() ? 7 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
   }
+  [[nodiscard]] std::size_t fields_by_ot() const;
   [[nodiscard]] Limbs least_traffic(const he::Scheme& scheme, int value_bits,
                                     const std::function<he::ProductSpec(const Limbs&)>& product) const;
   /// Of a product that opens so many values in a pass: see ProductSpec.
   [[nodiscard]] std::uint64_t run_values(std::size_t rows, std::size_t cols) const;
+  [[nodiscard]] std::uint64_t table_values(const EmbedField& field) const;
   [[nodiscard]] std::string where() const;
   void check_rows(std::size_t rows) const;
   void check_ranges() const;

@@ -247,28 +247,47 @@ std::vector<PlanRow> rows_of(const EmbedMatMulParams& params, const std::vector<
   return rows;
 }
 
+/// With what was chosen of schemes and updates.
+EmbedMatMulSpec filled_in(EmbedMatMulSpec spec, const std::vector<EmbedPart>& parts) {
+  for (const EmbedPart& part : parts) {
+    const EmbedOption& taken = part.taken();
+    if (!part.field) {
+      spec.scheme = taken.scheme;
+      continue;
+    }
+    auto& fields = part.field->party == Party::kA ? spec.fields_a : spec.fields_b;
+    fields[part.field->index].scheme = taken.scheme;
+    fields[part.field->index].update = taken.update;
+  }
+  return spec;
+}
+
+/// Tables by oblivious transfer leave more of what a run may give away to products, which then cost less: what they
+/// cost beside what was chosen.
+void take_costs(std::vector<EmbedPart>& parts, const std::vector<EmbedPart>& of_chosen) {
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    for (std::size_t i = 0; i < parts[p].options.size(); ++i) {
+      EmbedOption& option = parts[p].options[i];
+      if (!option.refused.empty()) continue;
+      static_cast<LayerCost&>(option) = of_chosen[p].options[i];
+    }
+  }
+}
+
 }  // namespace
 
 EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices, const Schemes& schemes,
                      const Link& link) {
   check_plan_facts(schemes, link);
-  const EmbedMatMulParams params(left_open(wanted));
-  std::vector<EmbedPart> parts = evaluate_all(params, choices, schemes);
+  std::vector<EmbedPart> parts = evaluate_all(EmbedMatMulParams(left_open(wanted)), choices, schemes);
   Chooser(wanted, link, choices.most_memory).choose(parts);
 
-  EmbedPlan plan{wanted, std::move(parts), {}, {}};
+  EmbedPlan plan{filled_in(wanted, parts), {}, {}, {}};
+  const EmbedMatMulParams params(plan.spec);
+  take_costs(parts, evaluate_all(params, choices, schemes));
+  plan.considered = std::move(parts);
   plan.rows = rows_of(params, plan.considered);
-  for (const EmbedPart& part : plan.considered) {
-    const EmbedOption& taken = part.taken();
-    plan.cost += taken;
-    if (!part.field) {
-      plan.spec.scheme = taken.scheme;
-      continue;
-    }
-    auto& fields = part.field->party == Party::kA ? plan.spec.fields_a : plan.spec.fields_b;
-    fields[part.field->index].scheme = taken.scheme;
-    fields[part.field->index].update = taken.update;
-  }
+  for (const EmbedPart& part : plan.considered) plan.cost += part.taken();
   return plan;
 }
 
