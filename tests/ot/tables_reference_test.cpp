@@ -255,15 +255,16 @@ INSTANTIATE_TEST_SUITE_P(Ways, PlainTable, ::testing::Values(TableWay::kChain, T
 TEST(TableKeys, OfEveryDomainAndNumberDiffer) {
   const TableBinding binding(TablePlan({1, 1, 1}), use_of(0), {});
   std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
-  for (std::uint64_t domain = 1; domain <= 8; ++domain) {
-    const CipherKeys keys = binding.keys(static_cast<TableDomain>(domain), 5, portable_kernels());
+  using enum TableDomain;
+  for (const TableDomain domain :
+       {kChainTrees, kChainFlags, kChainGather, kChainScatter, kBinTrees, kBinFlags, kBinGather, kBinScatter}) {
+    const CipherKeys keys = binding.keys(domain, 5, portable_kernels());
     for (std::size_t i = 0; i < 5; ++i) {
       Block block{};
       portable_kernels().encrypt(keys.at(i), &block, &block, 1);
-      EXPECT_TRUE(seen.emplace(block.low, block.high).second) << domain << ' ' << i;
+      EXPECT_TRUE(seen.emplace(block.low, block.high).second) << static_cast<int>(domain) << ' ' << i;
     }
   }
-  EXPECT_EQ(static_cast<std::uint64_t>(TableDomain::kBinScatter), 8U);
 }
 
 }  // namespace
