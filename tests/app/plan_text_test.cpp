@@ -107,17 +107,18 @@ TEST_F(PlanText, CountsTablesThatLearnAlike) {
   spec.fields_b[5].field = {.categories = 100, .most = 3, .pooling = Pooling::kMean};
   spec.sgd.steps = 0;
   const Rows rows = planned(spec);
-  ASSERT_EQ(rows.size(), 8U);
+  ASSERT_EQ(rows.size(), 14U) << "a field of several categories cannot come by oblivious transfer";
   EXPECT_EQ(part_in_words(rows[0]), "A's fields 0 to 3, 7 to 100 categories");
-  EXPECT_EQ(part_in_words(rows[3]), "B's fields 0 to 21, 100 categories, up to 3 a row");
-  EXPECT_EQ(part_in_words(rows[6]), "the 208 x 16 weights");
+  EXPECT_EQ(part_in_words(rows[4]), "B's fields 0 to 4 and 6 to 21, 100 categories");
+  EXPECT_EQ(part_in_words(rows[8]), "B's field 5, 100 categories, up to 3 a row");
+  EXPECT_EQ(part_in_words(rows[12]), "the 208 x 16 weights");
   const std::string choice =
-      "4 tables of A's: exchanged over lattice; 22 tables of B's: exchanged over lattice; the 208 x 16 weights: over "
-      "lattice";
+      "4 tables of A's: exchanged by oblivious transfer; 21 tables of B's: exchanged by oblivious transfer; 1 table of "
+      "B's: exchanged over lattice; the 208 x 16 weights: over lattice";
   EXPECT_EQ(choice_text(rows), choice);
   EXPECT_EQ(choice_lines(rows), std::vector<std::string>{"layer 'embed': " + choice});
   const std::string table = table_text(rows, {});
-  EXPECT_EQ(std::ranges::count(table, '\n'), 10) << "a heading, the rows and one reason:\n" << table;
+  EXPECT_EQ(std::ranges::count(table, '\n'), 17) << "a heading, the rows and two reasons:\n" << table;
 }
 
 TEST_F(PlanText, HasALineForATopOnShares) {

@@ -85,6 +85,10 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {mpc::steps::kRangeShare, 62},
       {mpc::steps::kInputDifference, 63},
       {mpc::steps::kPieces, 64},
+      {protocol::steps::kLookupAsk, 70},
+      {protocol::steps::kLookupKeys, 71},
+      {protocol::steps::kPaddedTable, 72},
+      {protocol::steps::kPaddedDerivative, 73},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -168,6 +172,10 @@ TEST(Step, SaysWhatProtectsIt) {
       {mpc::steps::kRangeShare, "share"},
       {mpc::steps::kInputDifference, "padded"},
       {mpc::steps::kPieces, "share"},
+      {protocol::steps::kLookupAsk, "padded"},
+      {protocol::steps::kLookupKeys, "padded"},
+      {protocol::steps::kPaddedTable, "padded"},
+      {protocol::steps::kPaddedDerivative, "padded"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

@@ -254,7 +254,7 @@ TEST_P(EmbedHostile, AFailedStepLeavesEveryPieceAsItWas) {
   std::uint64_t last = 0;
   const std::vector<net::Message>& sent = messages().at(Party::kB);
   for (std::uint64_t i = 0; i < sent.size(); ++i) {
-    if (sent[i].step == steps::kDerivativeShare || sent[i].step == steps::kMaskedDerivative) last = i;
+    if (sent[i].step == steps::kDerivativeShare || sent[i].step == steps::kPaddedDerivative) last = i;
   }
   TrainingStep run(
       *scheme_, GetParam(),

@@ -211,13 +211,13 @@ TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {
   for (const net::Message& m : same) {
     // What A sent comes before what it received.
     if (m.step == steps::kLookupAsk && !order.empty() && order.back() != steps::kLookupAsk) break;
-    if (m.step == steps::kLookupAsk || m.step == steps::kMaskedTable || m.step == steps::kPieceCorrection ||
-        m.step == steps::kMaskedDerivative) {
+    if (m.step == steps::kLookupAsk || m.step == steps::kPaddedTable || m.step == steps::kPieceCorrection ||
+        m.step == steps::kPaddedDerivative) {
       order.push_back(m.step);
     }
   }
   EXPECT_TRUE(std::ranges::is_sorted(order, {}, [](net::Step step) {
-    return step == steps::kLookupAsk ? 0 : step == steps::kMaskedTable ? 1 : step == steps::kPieceCorrection ? 2 : 3;
+    return step == steps::kLookupAsk ? 0 : step == steps::kPaddedTable ? 1 : step == steps::kPieceCorrection ? 2 : 3;
   }));
   EXPECT_EQ(order.size(), 6U) << "two fields of A's, one of B's";
 }
@@ -227,7 +227,7 @@ std::vector<std::uint64_t> words_of(EmbedPair& pair) {
   std::vector<std::uint64_t> words;
   for (const auto& m : pair.parties.recording(Party::kA).messages()) {
     const net::Step step = m.message.step;
-    if (step != steps::kLookupKeys && step != steps::kMaskedTable && step != steps::kMaskedDerivative) continue;
+    if (step != steps::kLookupKeys && step != steps::kPaddedTable && step != steps::kPaddedDerivative) continue;
     for (std::size_t at = 0; at + sizeof(std::uint64_t) <= m.payload.size(); at += sizeof(std::uint64_t)) {
       std::uint64_t word = 0;
       std::memcpy(&word, m.payload.data() + at, sizeof word);
@@ -301,10 +301,10 @@ TEST_F(RepeatableOt, TheSameRequestShowsTheSamePiecesUnderOtherKeys) {
   const Keys keys = draw_keys();
   for (const Party of : {Party::kA, Party::kB}) {
     const ShareMatrix first = pieces_at_peer(scorer, of, keys);
-    const Bytes table = last(scorer, peer_of(of), steps::kMaskedTable);
+    const Bytes table = last(scorer, peer_of(of), steps::kPaddedTable);
     const ShareMatrix second = pieces_at_peer(scorer, of, keys);
     EXPECT_EQ(first, second);
-    EXPECT_NE(table, last(scorer, peer_of(of), steps::kMaskedTable)) << "keys are fresh";
+    EXPECT_NE(table, last(scorer, peer_of(of), steps::kPaddedTable)) << "keys are fresh";
     EXPECT_EQ(equal_values(first, pieces_at_peer(scorer, of, draw_keys())), 0U);
   }
 }

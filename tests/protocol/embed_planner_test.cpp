@@ -394,7 +394,7 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
                                       steps::kWeightOperand,   steps::kEmbeddingProduct, steps::kEmbeddingOperand,
                                       steps::kWeightGradient,  steps::kBackwardOperand,  steps::kEmbeddingDerivative,
                                       steps::kDerivativeShare, steps::kTableGradient,    steps::kLookupAsk,
-                                      steps::kLookupKeys,      steps::kMaskedTable,      steps::kMaskedDerivative};
+                                      steps::kLookupKeys,      steps::kPaddedTable,      steps::kPaddedDerivative};
     std::map<std::size_t, std::uint64_t> bytes;
     for (const auto& m : pair.parties.recording(from).messages()) {
       if (m.direction != net::Direction::kSent || !counted.contains(m.message.step)) continue;

@@ -54,6 +54,7 @@ Job unusual_job() {
                        .automatic = false,
                        .features_a = "paillier-3072",
                        .features_b = "lattice",
+                       .tables = "ot",
                        .update = protocol::Update::kExchanged,
                        .line_speed = 12.5,
                        .round_trip = 0.0,

@@ -80,28 +80,28 @@ inline constexpr net::StepInfo kTableGradient{
     "a uniformly random share of the whole table's gradient"};
 
 inline constexpr net::StepInfo kLookupAsk{
-    70, net::Protection::kMasked, "lookup ask",
+    70, net::Protection::kPadded, "lookup ask",
     "for each look-up of the sender's in a table by oblivious transfer, its choices, each under a random bit",
     "nothing: uniformly random bits, as many whatever the categories"};
 inline constexpr net::StepInfo kLookupKeys{
-    71, net::Protection::kMasked, "lookup keys",
+    71, net::Protection::kPadded, "lookup keys",
     "sums of the levels of random trees, under pads of which the receiver has one of each two",
     "random keys of the receiver's look-ups, but for the one place of each tree that it looks up"};
-inline constexpr net::StepInfo kMaskedTable{
-    72, net::Protection::kMasked, "masked table",
-    "the sender's share of the receiver's embedding table, rounded, each row under a mask of these keys; where masks "
-    "repeat, a keyed digest of it, too",
-    "a uniformly random share of the embeddings that the receiver looks up; where masks repeat, whether the share is "
-    "that of an earlier scoring"};
-inline constexpr net::StepInfo kMaskedDerivative{
-    73, net::Protection::kMasked, "masked derivative",
-    "the sender's share of the derivative of the receiver's embeddings, each row under a mask of these keys",
+inline constexpr net::StepInfo kPaddedTable{
+    72, net::Protection::kPadded, "padded table",
+    "the sender's share of the receiver's embedding table, rounded, each row under a pad of these keys; in a scoring "
+    "that repeats, a keyed digest of it, too",
+    "a uniformly random share of the embeddings that the receiver looks up; in a scoring that repeats, whether the "
+    "table is that of an earlier one"};
+inline constexpr net::StepInfo kPaddedDerivative{
+    73, net::Protection::kPadded, "padded derivative",
+    "the sender's share of the derivative of the receiver's embeddings, each row under a pad of these keys",
     "a uniformly random share of the whole table's gradient"};
 
 inline constexpr std::array<net::Step, 22> kOfLayers = {
     kForwardOperand,   kForwardProduct,  kDerivativeOperand, kGradientProduct,     kKeptProduct,     kSharedDerivative,
     kSharedGradient,   kPieceCorrection, kTableOperand,      kLookupProduct,       kWeightOperand,   kEmbeddingProduct,
     kEmbeddingOperand, kWeightGradient,  kBackwardOperand,   kEmbeddingDerivative, kDerivativeShare, kTableGradient,
-    kLookupAsk,        kLookupKeys,      kMaskedTable,       kMaskedDerivative};
+    kLookupAsk,        kLookupKeys,      kPaddedTable,       kPaddedDerivative};
 
 }  // namespace blindfl::protocol::steps

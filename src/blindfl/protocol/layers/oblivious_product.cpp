@@ -79,7 +79,7 @@ net::Message ObliviousProduct::message(net::Step step, std::uint64_t size) const
 
 net::Message ObliviousProduct::table_message(std::size_t rows) {
   const std::uint64_t digest = session_.repeats_masks() ? kDigestBytes : 0;
-  return {steps::kMaskedTable, spec_.layer, plan(rows).gather_bytes(sizeof(Lookup)) + digest, weight_->piece.rows(),
+  return {steps::kPaddedTable, spec_.layer, plan(rows).gather_bytes(sizeof(Lookup)) + digest, weight_->piece.rows(),
           spec_.dimension};
 }
 
@@ -124,7 +124,7 @@ std::uint64_t ObliviousProduct::operand_bytes(std::size_t rows) {
 // The digest is of values that have little entropy before the first step: under a key of this party's it tells nothing
 // of them all the same.
 Bytes ObliviousProduct::own_digest(const ShareMatrix& table) const {
-  const MaskedProduct product{session_.party(), steps::kMaskedTable, spec_.layer, digest_of_matrix(table)};
+  const MaskedProduct product{session_.party(), steps::kPaddedTable, spec_.layer, digest_of_matrix(table)};
   Random keyed = session_.masks(product, IntMatrix());
   Bytes digest(kDigestBytes);
   keyed.fill(digest);
@@ -187,7 +187,7 @@ void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {
 void ObliviousProduct::send_derivative(const ShareMatrix& share) {
   const ot::TableKeeper::Sent<UInt128> sent = keys_->keeper->scatter<UInt128>(share.values());
   keys_.reset();
-  session_.channel().send({steps::kMaskedDerivative, spec_.layer, sent.message.size(), share.rows(), share.cols()},
+  session_.channel().send({steps::kPaddedDerivative, spec_.layer, sent.message.size(), share.rows(), share.cols()},
                           sent.message);
   share_ = matrix_of<UInt128>(sent.share, weight_->piece.rows(), share.cols(), share.scale(), spec_.gradient_ring);
 }
@@ -198,7 +198,7 @@ std::optional<ShareMatrix> ObliviousProduct::receive_gradient(std::size_t /*rows
 
 void ObliviousProduct::receive_derivative(const IntMatrix& x, const ShareMatrix* own) {
   masked_ = session_.channel().receive(
-      {steps::kMaskedDerivative, spec_.layer, derivative_bytes(x.rows()), x.rows(), spec_.dimension});
+      {steps::kPaddedDerivative, spec_.layer, derivative_bytes(x.rows()), x.rows(), spec_.dimension});
   require<InvalidArgument>(own != nullptr, "layer '", spec_.layer_name, "': derivatives by embeddings are shared");
 }
 

@@ -22,8 +22,8 @@
 //     receive_derivative   <--- masked D ---            send_derivative         the same keys, other masks
 //     send_gradient                                     receive_gradient        shares of X^T D: no message
 //
-// V travels rounded, modulo a power of 2, so that shares of X V are what pieces of embeddings are made from. Keys are
-// fresh in every pass, while masks repeat, too: shares are uniformly random then as ever, and add up to the same.
+// V travels rounded, modulo a power of 2, as shares of embeddings are needed. Keys are fresh in every pass, while masks
+// repeat, too: shares are uniformly random then as ever, and add up to the same.
 
 namespace blindfl::protocol {
 
