@@ -339,7 +339,7 @@ TEST_F(RepeatableOt, TheDigestOfATableIsUnderTheKeyOfThePartyThatSendsIt) {
   const Keys others = draw_keys();
   const auto digest = [&](const Keys& used) {
     (void)pieces_at_peer(scorer, Party::kA, used);
-    Bytes message = last(scorer, Party::kB, steps::kMaskedTable);
+    Bytes message = last(scorer, Party::kB, steps::kPaddedTable);
     message.erase(message.begin(), message.end() - 32);
     return message;
   };
