@@ -333,6 +333,21 @@ TEST_F(RepeatableOt, OtherTablesOfEitherPartyHaveOtherPieces) {
   }
 }
 
+TEST_F(RepeatableOt, TheDigestOfATableIsUnderTheKeyOfThePartyThatSendsIt) {
+  EmbedScorer scorer({&scheme_}, spec_);
+  const Keys keys = draw_keys();
+  const Keys others = draw_keys();
+  const auto digest = [&](const Keys& used) {
+    (void)pieces_at_peer(scorer, Party::kA, used);
+    Bytes message = last(scorer, Party::kB, steps::kPaddedTable);
+    message.erase(message.begin(), message.end() - 32);
+    return message;
+  };
+  const Bytes first = digest(keys);
+  EXPECT_EQ(first, digest({others.a, keys.b}));
+  EXPECT_NE(first, digest({keys.a, others.b})) << "of the same table: who guesses it cannot check that";
+}
+
 TEST_F(RepeatableOt, ScoresRepeatBitForBit) {
   EmbedScorer scorer({&scheme_}, spec_);
   const Keys keys = draw_keys();
