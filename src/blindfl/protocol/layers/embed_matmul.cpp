@@ -299,7 +299,7 @@ EmbedMatMul::Shares EmbedMatMul::backward_shared(const EmbedPass& pass, const Sh
       });
   shares.weight += opened.weight;
   shares.embeddings += opened.embeddings;
-  return lifted_with_room(std::move(shares));
+  return shares;
 }
 
 EmbedMatMul::Shares EmbedMatMul::lifted_with_room(Shares raw) {
@@ -389,9 +389,10 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
   begin_pass(Pass::kBackward, pass.embeddings.rows());
   // Before values wait for it.
   reserve(session_, room_lift_cost(params_->lifts(pass.embeddings.rows())));
-  const Shares raw = share                           ? backward_shared(pass, *share)
-                     : session_.party() == Party::kA ? backward_at_a(pass)
-                                                     : backward_at_b(pass, derivative);
+  Shares raw = share                           ? backward_shared(pass, *share)
+               : session_.party() == Party::kA ? backward_at_a(pass)
+                                               : backward_at_b(pass, derivative);
+  if (params_->lifts_with_room()) raw = lifted_with_room(std::move(raw));
   EmbedGradients gradients;
   gradients.weight = finished_gradient(lifted(raw.weight), derivative, spec.batch, weight_->gradient_scale);
   table_gradients(pass, raw.embeddings, derivative, gradients);

@@ -168,7 +168,7 @@ void EmbedMatMulParams::choose_gradients() {
     derivative_lift_.ring_bits = he::ring_for_lifts(derivative_lift_.mean_bits, run_values(spec_.batch, inputs()));
     choose_rings();
     return std::max(weight_lift_.ring_bits, derivative_lift_.ring_bits) <= ShareMatrix::kMostRingBits &&
-           (!shared() || weight_lift_.ring_bits < ShareMatrix::kMostRingBits);
+           (!lifts_with_room() || weight_lift_.ring_bits < ShareMatrix::kMostRingBits);
   };
   bool fits = false;
   const int finest_weight = std::min(spec_.weight_scale, kFinestFactor);
@@ -193,23 +193,24 @@ void EmbedMatMulParams::choose_gradients() {
   }
 }
 
-// Under a shared top nobody has dZ, so the gradient of W is lifted exactly, whatever it is: all rows have the largest
-// derivative and embedding. So is dE, to the ring in which tables take it.
+// The gradient of W is lifted exactly, whatever it is: all rows have the largest derivative and embedding. So is dE, to
+// the ring in which tables take it.
 void EmbedMatMulParams::choose_rings() {
   embedding_derivative_ring_ = derivative_lift_.ring_bits;
-  if (!shared()) return;
-  weight_lift_.bits = product_bits(spec_.batch, derivative_bound(derivative_scale_), embedding_bound_) + 1;
+  if (!lifts_with_room()) return;
+  const int gradient = product_bits(spec_.batch, derivative_bound(derivative_scale_), embedding_bound_);
+  weight_lift_.bits = std::max(gradient, gradient_noise()) + 1;
   weight_lift_.mean_bits = weight_lift_.bits;
   weight_lift_.ring_bits = weight_lift_.bits + kRoomOfLifts;
   weight_lift_.with_room = true;
   // A bit for noise and rounding.
-  const int largest = bits_of(largest_embedding_derivative(), derivative_lift_.scale) + 1;
+  const int largest = std::max(bits_of(largest_embedding_derivative(), derivative_lift_.scale), derivative_noise()) + 1;
   embedding_derivative_ring_ = std::min(largest + kRoomOfLifts, derivative_lift_.ring_bits);
 }
 
 std::vector<RoomLift> EmbedMatMulParams::lifts(std::size_t rows) const {
   std::vector<RoomLift> lifts;
-  if (!shared()) return lifts;
+  if (!lifts_with_room()) return lifts;
   lifts.push_back({.values = inputs() * spec_.out, .from = weight_lift_.kept_ring(spec_.gradient_scale)});
   if (embedding_derivative_ring_ < derivative_lift_.ring_bits) {
     lifts.push_back({rows * inputs(), embedding_derivative_ring_, derivative_lift_.ring_bits});

@@ -90,10 +90,13 @@ class EmbedMatMulParams {
   [[nodiscard]] UInt128 derivative_bound() const { return derivative_bound(derivative_scale_); }
   /// Under a shared top, the ring that shares of dZ at that scale are needed in.
   [[nodiscard]] int derivative_ring() const { return std::max(weight_lift_.ring_bits, embedding_derivative_ring_); }
-  /// The ring of the products that make dE: under a shared top with room for all that it can be, from which it is
-  /// lifted, exactly, to that of `derivative_lift()`.
+  /// The ring of the products that make dE: where it is lifted with room, to that of `derivative_lift()`, no wider than
+  /// that takes.
   [[nodiscard]] int embedding_derivative_ring() const { return embedding_derivative_ring_; }
-  /// Under a shared top: of gradients of W, and of dE, in a batch of `rows` rows.
+  /// Whether gradients of W and dE are lifted exactly (session/room_lift.h), in rings with room for all that they can
+  /// be: under a shared top, where nobody has dZ; and beside tables by oblivious transfer, where there are random OTs.
+  [[nodiscard]] bool lifts_with_room() const { return shared() || fields_by_ot() > 0; }
+  /// These, in a batch of `rows` rows.
   [[nodiscard]] std::vector<RoomLift> lifts(std::size_t rows) const;
   /// The chance that reading one share of dE as a number fails.
   [[nodiscard]] double failure_of_derivative_lift() const;
@@ -175,6 +178,9 @@ class EmbedMatMulParams {
   [[nodiscard]] double mean_gradient(const EmbedField& field) const;
   void choose_gradients();
   void choose_rings();
+  /// Bits of noise on gradients of W, and on dE.
+  [[nodiscard]] int gradient_noise() const;
+  [[nodiscard]] int derivative_noise() const;
   [[nodiscard]] UInt128 derivative_bound(int scale) const;
   [[nodiscard]] double failure_over_run(double values, const LiftedGradient& lift, double decayed) const;
 

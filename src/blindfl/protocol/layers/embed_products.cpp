@@ -54,6 +54,15 @@ he::ProductSpec EmbedMatMulParams::embedding(const Limbs& limbs, std::size_t row
           .noise_bits = std::max(product_scale() - spec_.output_scale - 1, 0)};
 }
 
+int EmbedMatMulParams::gradient_noise() const {
+  return std::max(noise_at(weight_lift_.scale, spec_.batch) - (shared() ? kBothProducts : 0), 0);
+}
+
+int EmbedMatMulParams::derivative_noise() const {
+  const int noise = noise_at(derivative_lift_.scale, spec_.batch) - kFinerDerivatives;
+  return std::max(noise - (shared() ? kBothProducts : 0), 0);
+}
+
 he::ProductSpec EmbedMatMulParams::weight_gradient(std::size_t rows) const {
   check_rows(rows);
   return {.rows = spec_.out,
@@ -62,11 +71,11 @@ he::ProductSpec EmbedMatMulParams::weight_gradient(std::size_t rows) const {
           .left_bound = low64(derivative_bound()),
           .left_scale = derivative_scale_,
           .right_scale = embedding_scale_,
-          .right_bits = kPieceBits + 1,
+          .right_bits = std::min(kPieceBits + 1, weight_lift_.ring_bits),
           .run_values = run_values(spec_.out, inputs()),
           .ring_bits = weight_lift_.ring_bits,
-          .noise_bits = noise_at(weight_lift_.scale, spec_.batch),
-          .lifted_bits = weight_lift_.bits};
+          .noise_bits = gradient_noise(),
+          .lifted_bits = lifts_with_room() ? 0 : weight_lift_.bits};
 }
 
 he::ProductSpec EmbedMatMulParams::embedding_derivative(std::size_t rows) const {
@@ -78,9 +87,9 @@ he::ProductSpec EmbedMatMulParams::embedding_derivative(std::size_t rows) const 
           .left_scale = derivative_scale_,
           .right_scale = backward_weight_scale_,
           .run_values = run_values(spec_.batch, inputs()),
-          .ring_bits = derivative_lift_.ring_bits,
-          .noise_bits = std::max(noise_at(derivative_lift_.scale, spec_.batch) - kFinerDerivatives, 0),
-          .lifted_bits = derivative_lift_.mean_bits};
+          .ring_bits = embedding_derivative_ring_,
+          .noise_bits = derivative_noise(),
+          .lifted_bits = lifts_with_room() ? 0 : derivative_lift_.mean_bits};
 }
 
 // What is known modulo a power of 2 only, dZ, is on the right; integer shares of E are numbers already, and no lift can
@@ -95,14 +104,13 @@ he::ProductSpec EmbedMatMulParams::shared_weight_gradient(const Limbs& limbs, st
           .right_scale = derivative_scale_,
           .run_values = run_values(inputs(), spec_.out),
           .ring_bits = weight_lift_.ring_bits,
-          .noise_bits = std::max(noise_at(weight_lift_.scale, spec_.batch) - kBothProducts, 0)};
+          .noise_bits = gradient_noise()};
 }
 
 // Neither shares of dZ nor shares of W are short: on the left a share is any number that is right modulo the result's
 // ring. dZ is there, so that shares of W serve every pass until they change.
 he::ProductSpec EmbedMatMulParams::shared_embedding_derivative(const Limbs& limbs, std::size_t rows) const {
   check_rows(rows);
-  const int noise = noise_at(derivative_lift_.scale, spec_.batch) - kFinerDerivatives - kBothProducts;
   return {.rows = rows,
           .inner = spec_.out * limbs.count,
           .cols = inputs(),
@@ -111,7 +119,7 @@ he::ProductSpec EmbedMatMulParams::shared_embedding_derivative(const Limbs& limb
           .right_scale = backward_weight_scale_,
           .run_values = run_values(spec_.batch, inputs()),
           .ring_bits = embedding_derivative_ring_,
-          .noise_bits = std::max(noise, 0)};
+          .noise_bits = derivative_noise()};
 }
 
 he::ProductSpec EmbedMatMulParams::table_gradient(const EmbedField& field, std::size_t rows) const {

@@ -106,11 +106,11 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
     if (party == Party::kA && !params.shared()) continue;
     for (const auto& plan : {gradient, derivative}) cost.step += cost_of_product(*plan, party, all_of(plan->spec()));
   }
-  // Operands, lookups; products, share of Z; what B's dZ makes, shares of dE. Under a shared top what shares of dZ need
-  // comes in the place of the share of Z, and then lifts. Gradients of tables, where they are exchanged, are half a
-  // round trip more, and so is asking for look-ups by oblivious transfer; neither is a single field's.
+  // Operands, lookups; products, share of Z; what B's dZ makes, shares of dE; lifts, if any are exact. Under a shared
+  // top what shares of dZ need comes in the place of the share of Z. Gradients of tables, where they are exchanged, are
+  // half a round trip more, and so is asking for look-ups by oblivious transfer; neither is a single field's.
   cost.step += cost_of_lifts(room_lift_cost(params.lifts(batch)));
-  cost.step.rounds = params.shared() ? 4 : 3;
+  cost.step.rounds = params.lifts_with_room() ? 4 : 3;
   for (const auto& plan : {embedding, gradient, derivative}) cost.take_keys(scheme, *plan);
   cost.memory_b = embedding->operand_memory() + derivative->operand_memory();
   cost.memory_a = params.shared() ? cost.memory_b : embedding->operand_memory();
@@ -119,7 +119,7 @@ LayerCost cost_of_weights(const EmbedMatMulParams& params, const he::Scheme& sch
   const auto passes = static_cast<double>(params.passes());
   cost.exposure = passes * (both_pieces + (params.shared() ? 2.0 : 1.0) * one_way);
   cost.exposure.lift_failure += params.failure_of_weights();
-  if (!params.shared()) return cost;
+  if (!params.lifts_with_room()) return cost;
   const double derivatives = static_cast<double>(batch) * static_cast<double>(params.inputs());
   cost.exposure.lift_failure += passes * derivatives * params.failure_of_derivative_lift();
   return cost;
