@@ -148,7 +148,7 @@ TEST(DeepModels, LeaveTheChoiceForEachFieldToThePlannerIfAsked) {
   options.sgd = {.learning_rate = 0.1, .steps = 1000};
   const auto layers = parties.run([&](Session& s) { return EmbedMatMul(s, shape, std::size_t{4}, options); });
   const auto& fields = layers.first->layer().params().spec().fields_a;
-  EXPECT_EQ(fields[0].scheme, "lattice");
+  EXPECT_EQ(fields[0].scheme, "ot");
   EXPECT_EQ(fields[0].update, protocol::Update::kExchanged);
   EXPECT_EQ(fields[1].scheme, "paillier");
   EXPECT_EQ(fields[1].update, protocol::Update::kEncrypted);
