@@ -49,6 +49,16 @@ std::size_t ForestShape::parents_of(std::size_t group, int level) const {
   return ((leaves_of(group) - 1) >> below) + 1;
 }
 
+std::size_t ForestShape::made_leaves_of(std::size_t group) const {
+  return 2 * parents_of(group, depth() - 1);
+}
+
+std::uint64_t ForestShape::memory() const {
+  std::uint64_t made = 0;
+  for (std::size_t g = 0; g < groups(); ++g) made += kGroup * made_leaves_of(g);
+  return sizeof(Block) * made;
+}
+
 double ForestShape::grow_blocks() const {
   double blocks = 0;
   for (std::size_t g = 0; g < groups(); ++g) {
@@ -128,6 +138,15 @@ double TablePlan::keys_blocks() const {
 double TablePlan::rows_blocks(std::size_t word_bytes) const {
   const double leaves = chain_forest().all_leaves() + (way_ == TableWay::kBins ? bin_forest().all_leaves() : 0);
   return leaves * as_double(row_blocks(shape_.cols, word_bytes));
+}
+
+std::uint64_t TablePlan::memory() const {
+  if (way_ == TableWay::kChain) return chain_forest().memory();
+  // As BinLayout has them: of each leaf its category, and of each category its leaves.
+  const ForestShape forest = bin_forest();
+  const std::uint64_t places =
+      std::uint64_t{forest.trees} * forest.leaves + BinLayout::kPermutations * std::uint64_t{shape_.categories};
+  return chain_forest().memory() + forest.memory() + sizeof(std::uint32_t) * places;
 }
 
 double TablePlan::cost() const {
