@@ -91,6 +91,19 @@ TEST_F(EmbedPlanner, TakesTheLatticeForFieldsWithSeveralCategoriesAndSaysWhy) {
   EXPECT_THAT(refusal(spec, {.tables = {.scheme = "ot"}}), HasSubstr("for A's field 0: layer 'embed': "));
 }
 
+TEST_F(EmbedPlanner, SaysThatObliviousTransferTakesNoLargerVocabulary) {
+  constexpr std::size_t kMost = (std::size_t{1} << 28) - 1;
+  const std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
+  const auto refused = [&](std::size_t categories) {
+    const EmbedPlan p = plan(layer_of({categories}, {}), {}, {.most_memory = any});
+    return find(p.field(Party::kA, 0), "ot", Update::kExchanged)->refused;
+  };
+  EXPECT_EQ(refused(kMost), "");
+  EXPECT_EQ(
+      refused(kMost + 1),
+      "layer 'embed': a table by oblivious transfer has at most 268435455 categories, and this one has 268435456");
+}
+
 TEST_F(EmbedPlanner, ATableByObliviousTransferHasNoNoiseAndKeepsItsLeaves) {
   const EmbedPlan p = plan(layer_of({100}, {}));
   const EmbedOption& ot = *find(p.field(Party::kA, 0), "ot", Update::kExchanged);
@@ -273,7 +286,7 @@ TEST_F(EmbedPlanner, RefusesWhatTakesTooMuchMemory) {
   // 10,000 steps of 128 rows of one category touch 1,280,000 rows at most.
   EXPECT_EQ(p.field(Party::kA, 0).taken().memory_a, 1'280'000ULL * 640 + 50'000'000ULL * 4);
   EXPECT_THAT(refusal(layer_of({5}, {5}), {.most_memory = 1000}),
-              StartsWith("there is no way to run the layer as asked, for the weights: "
+              StartsWith("there is no way to run the layer as asked, for the weights, A's field 0 and B's field 0: "
                          "layer 'embed': ciphertexts and keys take 0.1 GiB of memory at "));
 }
 

@@ -11,8 +11,6 @@ namespace blindfl::ot {
 
 namespace {
 
-constexpr std::size_t kMostRows = std::size_t{1} << 28;
-constexpr std::size_t kMostCols = std::size_t{1} << 16;
 constexpr std::size_t kFewestBins = 48;
 /// What a byte costs, in AES blocks with their additions, of 0.6 ns with vector instructions: as on a fast network. It
 /// decides for tables of some hundreds of categories only: bins from 292 on at 128 look-ups.
@@ -21,8 +19,10 @@ constexpr double kByteCost = 3;
 const TableShape& checked(const TableShape& shape) {
   require<InvalidArgument>(shape.lookups > 0 && shape.categories > 0 && shape.cols > 0,
                            "table: look-ups, categories and columns must be at least 1");
-  require<InvalidArgument>(shape.lookups <= kMostRows && shape.categories <= kMostRows && shape.cols <= kMostCols,
-                           "table: at most ", kMostRows, " look-ups or categories and ", kMostCols, " columns");
+  constexpr std::size_t kRows = TablePlan::kMostRows;
+  constexpr std::size_t kCols = TablePlan::kMostCols;
+  require<InvalidArgument>(shape.lookups <= kRows && shape.categories <= kRows && shape.cols <= kCols,
+                           "table: at most ", kRows, " look-ups or categories and ", kCols, " columns");
   return shape;
 }
 

@@ -47,6 +47,10 @@ struct ForestShape {
 /// Sizes of everything, from public numbers only.
 class TablePlan {
  public:
+  /// Of look-ups, and of categories; of columns.
+  static constexpr std::size_t kMostRows = std::size_t{1} << 28;
+  static constexpr std::size_t kMostCols = std::size_t{1} << 16;
+
   /// The way that costs less. Throws InvalidArgument if there is no look-up, no category or no column, or too many.
   explicit TablePlan(const TableShape& shape);
   TablePlan(const TableShape& shape, TableWay way);
