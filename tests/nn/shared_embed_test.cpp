@@ -9,6 +9,7 @@
 #include "blindfl/nn/deep_models.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/shared_models.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "nn/deep_fixture.h"
 #include "protocol/embed_fixture.h"
 #include "testing/thrown.h"
@@ -76,11 +77,14 @@ struct Plain {
 
 class SharedEmbedTop : public ::testing::Test {
  protected:
-  SharedEmbedTop() {
+  SharedEmbedTop()
+      : SharedEmbedTop({{.name = "a1", .categories = 12}, {.name = "a2", .categories = 6, .most = 3}},
+                       {{.name = "b1", .categories = 9, .most = 2, .pooling = Pooling::kMean}}) {}
+  SharedEmbedTop(const std::vector<CategoryField>& fields_a, const std::vector<CategoryField>& fields_b) {
     made_up::SyntheticCategoriesSpec spec;
     spec.rows = 4 * kBatch;
-    spec.fields_a = {{.name = "a1", .categories = 12}, {.name = "a2", .categories = 6, .most = 3}};
-    spec.fields_b = {{.name = "b1", .categories = 9, .most = 2, .pooling = Pooling::kMean}};
+    spec.fields_a = fields_a;
+    spec.fields_b = fields_b;
     data_.emplace(made_up::make_synthetic_categories(spec), spec.columns_a, kBatch);
     data_->categories.dimension = 4;
     options_.numeric.top = options_.categories.top = Top::kShared;
@@ -92,12 +96,14 @@ class SharedEmbedTop : public ::testing::Test {
     for (std::uint32_t i = 0; i < kBatch; ++i) rows[i] = static_cast<std::uint32_t>(kBatch * (step % 4)) + i;
     return data::make_batch(data_->at(party), rows, kBatch);
   }
-  /// Forward, and the layer's part of a backward pass, as a shared top calls for it.
+  /// Forward, and the layer's part of a backward pass, as a shared top calls for it. Returns the share of Z.
   template <class Source>
-  void pass(Session& s, Source& source, const std::pair<ShareMatrix, ShareMatrix>& shares, std::size_t step) const {
+  ShareMatrix pass(Session& s, Source& source, const std::pair<ShareMatrix, ShareMatrix>& shares,
+                   std::size_t step) const {
     const SourceOutput output = source->shares(batch(s.party(), step));
     const ShareMatrix& share = s.party() == Party::kA ? shares.first : shares.second;
     for (const auto& part : output.parts) part(protocol::shared_derivative(kBatch, share));
+    return output.shares.front().output.share;
   }
   void train(Plain& plain, const torch::Tensor& dz, const SgdOptions& options) const {
     torch::optim::SGD sgd(
@@ -285,6 +291,75 @@ TEST_F(SharedEmbedTop, TrainsAllOfWideAndDeepOnShares) {
     EXPECT_LE(largest_difference(found.rest[i], wanted.rest[i]), 1e-3) << i;
     EXPECT_GT(largest_difference(before.rest[i], wanted.rest[i]), 1e-3) << i;
   }
+}
+
+/// One category in a row; B's second table is so large that look-ups share bins, the others are chained.
+class SharedEmbedTopByOt : public SharedEmbedTop {
+ protected:
+  SharedEmbedTopByOt()
+      : SharedEmbedTop({{.name = "a1", .categories = 12}, {.name = "a2", .categories = 3}},
+                       {{.name = "b1", .categories = 9}, {.name = "b2", .categories = 4000}}) {
+    options_.categories.table_scheme = protocol::kByOt;
+  }
+};
+
+// Torch goes first, down the squares of Z less what is wanted of each row, and the layers take its derivatives.
+TEST_F(SharedEmbedTopByOt, TrainsTablesAndWeightsAsTorchDoes) {
+  ASSERT_EQ(protocol::lookup_plan(kBatch, 4000, 4).way(), ot::TableWay::kBins);
+  ASSERT_EQ(protocol::lookup_plan(kBatch, 12, 4).way(), ot::TableWay::kChain);
+  const SgdOptions sgd{.learning_rate = 0.05, .momentum = 0.9};
+  const auto layers = make_layers();
+  const Plain before(layers.first, layers.second);
+  Plain wanted(layers.first, layers.second);
+  std::vector<torch::Tensor> z;                             // of every step
+  std::vector<std::pair<ShareMatrix, ShareMatrix>> shares;  // of its dZ
+  std::vector<torch::Tensor> gradients;                     // of the first step
+  torch::optim::SGD plain(wanted.parameters, torch::optim::SGDOptions(sgd.learning_rate).momentum(sgd.momentum));
+  for (std::size_t i = 0; i < kManySteps; ++i) {
+    plain.zero_grad();
+    z.push_back(wanted.z(batch(Party::kA, i).fields, batch(Party::kB, i).fields));
+    const torch::Tensor targets = random_derivative(kOut, static_cast<int>(i % 4)) * double{kBatch};
+    const torch::Tensor dz = (z.back().detach() - targets) / double{kBatch};
+    shares.push_back(shared(dz));
+    z.back().backward(dz);
+    for (const torch::Tensor& p : wanted.parameters) {
+      if (i == 0) gradients.push_back(p.grad().clone());
+    }
+    plain.step();
+  }
+
+  struct Kept {
+    std::vector<ShareMatrix> z;
+    std::vector<ShareMatrix> gradients;  // by the summed loss
+  };
+  const auto kept = parties_.run([&](Session& s) {
+    EmbedMatMul layer = s.party() == Party::kA ? layers.first : layers.second;
+    FederatedOptimizer optimizer(*layer, sgd);
+    Kept all;
+    for (std::size_t i = 0; i < kManySteps; ++i) {
+      optimizer.zero_grad();
+      all.z.push_back(pass(s, layer, shares[i], i));
+      for (const FederatedParameter& p : layer->federated_parameters()) {
+        if (i == 0) all.gradients.push_back(p.grad().value());
+      }
+      optimizer.step();
+    }
+    return all;
+  });
+  const auto tensor = [](const ShareMatrix& a, const ShareMatrix& b) {
+    return to_tensor(decode_ring(blindfl::open(a, b)), a.rows(), a.cols()).to(torch::kFloat64);
+  };
+  for (std::size_t i = 0; i < kManySteps; ++i) {
+    ASSERT_LE(largest_difference(tensor(kept.first.z[i], kept.second.z[i]), z[i]), i == 0 ? 1e-4 : 1e-3) << i;
+  }
+  ASSERT_EQ(kept.first.gradients.size(), gradients.size());
+  for (std::size_t i = 0; i < gradients.size(); ++i) {
+    const torch::Tensor found = tensor(kept.first.gradients[i], kept.second.gradients[i]) / double{kBatch};
+    EXPECT_LE(largest_difference(found, gradients[i]), 1e-4) << i;
+    EXPECT_GT(gradients[i].abs().max().item<double>(), 1e-2) << i;
+  }
+  EXPECT_LE(wanted.difference(Plain(layers.first, layers.second)), 1e-3);
+  EXPECT_GT(wanted.difference(before), 1e-1);
 }
 
 // Both kinds of source layers may feed one Z: their shares are added, and each takes its part of dZ.

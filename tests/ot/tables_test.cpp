@@ -182,6 +182,19 @@ TEST(TablePlanTest, TakesTheCheaperWay) {
   }
 }
 
+TEST(TablePlanTest, KnowsWhatStaysBetweenGatherAndScatter) {
+  // 16 groups of 8 trees, which have 108, 116, ... 228 leaves of 16 bytes.
+  EXPECT_EQ(TablePlan({128, 100, 8}, TableWay::kChain).memory(), 16U * 8 * 16 * (108 + 228) / 2);
+  EXPECT_EQ(TablePlan({1, 1, 1}, TableWay::kChain).memory(), 16U * 8 * 2);
+  // 192 bins of 22 leaves, of which one is for none, and 128 trees over these; 4 bytes for each leaf, and 4 times for
+  // each category.
+  EXPECT_EQ(TablePlan({128, 1000, 8}, TableWay::kBins).memory(),
+            16U * (192 * 22 + 8 * 16 * (200 + 320) / 2) + 4U * (192 * 22 + 4 * 1000));
+  EXPECT_EQ(TablePlan({128, 1009, 8}, TableWay::kBins).memory(),
+            16U * (192 * 24 + 8 * 16 * (200 + 320) / 2) + 4U * (192 * 23 + 4 * 1009))
+      << "leaves are made in pairs";
+}
+
 TEST(TableSeedsTest, OneLayoutServesManySteps) {
   TableSeeds mine;
   TableSeeds theirs;

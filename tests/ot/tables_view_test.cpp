@@ -430,6 +430,8 @@ TEST(ChooserView, EachTreeHasOneUnknownLeafOfAnyNumber) {
     std::vector<std::uint32_t> holes(11);
     for (std::uint32_t t = 0; t < 11; ++t) holes[t] = static_cast<std::uint32_t>(t == 0 ? leaves - 1 : t * 7 % leaves);
     const Trees trees(shape, holes, TableBinding(TablePlan({1, 1, 1}), use_of(0), {}));
+    const auto of_a_group = static_cast<std::size_t>(&trees.keeper.leaf(8, 0) - &trees.keeper.leaf(0, 0));
+    EXPECT_EQ(shape.memory(), 2 * sizeof(Block) * of_a_group);
     for (std::size_t t = 0; t < 11; ++t) {
       for (std::size_t u = 0; u < leaves; ++u) EXPECT_EQ(trees.known(t, u), u != holes[t]) << t << ' ' << u;
     }

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "protocol/repeatable_fixture.h"
 #include "protocol/shared_embed_fixture.h"
 #include "testing/steps.h"
@@ -65,7 +66,7 @@ class EmbedByOt : public ::testing::Test {
 };
 
 TEST_F(EmbedByOt, OutputsAndGradientsAreThoseInTheClearForAnyVocabulary) {
-  for (const std::size_t categories : {1, 2, 47, 48, 49, 300, 10000, 20000}) {
+  for (const std::size_t categories : {1, 2, 47, 48, 49, 300, 10000, 100000}) {
     SCOPED_TRACE(categories);
     const EmbedMatMulSpec spec = ot_spec({categories, 5}, {categories});
     EmbedPair pair(scheme_, spec);
@@ -181,6 +182,17 @@ TEST_F(EmbedByOt, IsRefusedForSeveralCategoriesAndForUpdatesUnderEncryption) {
   encrypted.fields_a[0].update = Update::kEncrypted;
   EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(encrypted); }),
               HasSubstr("cannot be updated under encryption"));
+}
+
+TEST_F(EmbedByOt, IsRefusedForTooManyCategoriesBeforeATableIsDrawn) {
+  constexpr std::size_t kMost = (std::size_t{1} << 28) - 1;
+  EmbedMatMulSpec spec = ot_spec({}, {kMost + 1});
+  spec.fields_b[0].field.name = "cookie";
+  EXPECT_THAT(
+      testing::message_of<InvalidArgument>([&] { EmbedPair(scheme_, spec); }),
+      HasSubstr("': field 'cookie': a table by oblivious transfer has at most 268435455 categories, and this one "
+                "has 268435456"));
+  EXPECT_EQ(lookup_plan(kBatch, kMost, 3).shape().categories, kMost + 1);
 }
 
 TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {

@@ -91,11 +91,26 @@ TEST_F(EmbedPlanner, TakesTheLatticeForFieldsWithSeveralCategoriesAndSaysWhy) {
   EXPECT_THAT(refusal(spec, {.tables = {.scheme = "ot"}}), HasSubstr("for A's field 0: layer 'embed': "));
 }
 
-TEST_F(EmbedPlanner, ATableByObliviousTransferHasNoNoiseAndNothingToKeep) {
+TEST_F(EmbedPlanner, SaysThatObliviousTransferTakesNoLargerVocabulary) {
+  constexpr std::size_t kMost = (std::size_t{1} << 28) - 1;
+  const std::uint64_t any = std::numeric_limits<std::uint64_t>::max();
+  const auto refused = [&](std::size_t categories) {
+    const EmbedPlan p = plan(layer_of({categories}, {}), {}, {.most_memory = any});
+    return find(p.field(Party::kA, 0), "ot", Update::kExchanged)->refused;
+  };
+  EXPECT_EQ(refused(kMost), "");
+  EXPECT_EQ(
+      refused(kMost + 1),
+      "layer 'embed': a table by oblivious transfer has at most 268435455 categories, and this one has 268435456");
+}
+
+TEST_F(EmbedPlanner, ATableByObliviousTransferHasNoNoiseAndKeepsItsLeaves) {
   const EmbedPlan p = plan(layer_of({100}, {}));
   const EmbedOption& ot = *find(p.field(Party::kA, 0), "ot", Update::kExchanged);
   const EmbedOption& lattice = *find(p.field(Party::kA, 0), "lattice", Update::kExchanged);
-  EXPECT_EQ(ot.memory_a + ot.memory_b, 0U);
+  EXPECT_EQ(ot.memory_a, lookup_plan(128, 100, 8).memory());
+  EXPECT_EQ(ot.memory_b, ot.memory_a) << "both have the trees";
+  EXPECT_GT(ot.memory_a, 0U);
   EXPECT_EQ(ot.exposure.distance, 0);
   EXPECT_LT(ot.exposure.divergence, lattice.exposure.divergence) << "that of pieces alone";
   EXPECT_GT(ot.exposure.lift_failure, 0);
@@ -268,18 +283,18 @@ TEST_F(EmbedPlanner, RefusesWhatTakesTooMuchMemory) {
   const EmbedPlan p = plan(layer_of({50'000'000}, {}));
   EXPECT_EQ(way(p.spec.fields_a[0]), "paillier encrypted");
   EXPECT_EQ(find(p.field(Party::kA, 0), "paillier", Update::kExchanged)->refused,
-            "layer 'embed': ciphertexts take 29.9 GiB of memory at A, and at most 16 GiB are allowed");
+            "layer 'embed': ciphertexts and keys take 29.9 GiB of memory at A, and at most 16 GiB are allowed");
   // 10,000 steps of 128 rows of one category touch 1,280,000 rows at most.
   EXPECT_EQ(p.field(Party::kA, 0).taken().memory_a, 1'280'000ULL * 640 + 50'000'000ULL * 4);
   EXPECT_THAT(refusal(layer_of({5}, {5}), {.most_memory = 1000}),
-              StartsWith("there is no way to run the layer as asked, for the weights: "
-                         "layer 'embed': ciphertexts take 0.1 GiB of memory at "));
+              StartsWith("there is no way to run the layer as asked, for the weights, A's field 0 and B's field 0: "
+                         "layer 'embed': ciphertexts and keys take 0.1 GiB of memory at "));
 }
 
 TEST_F(EmbedPlanner, TablesThatTakeTooMuchMemoryTogetherGiveWayWhereTheLeastTimeIsLost) {
   // Every row is touched, and with momentum there are three ciphertexts for each.
   EmbedMatMulSpec spec = layer_of({1'000'000, 100, 1'000'000, 100'000}, {1'000'000});
-  // By oblivious transfer nothing would stay with a party.
+  // By oblivious transfer little would stay with a party.
   for (EmbedField& field : spec.fields_a) field.field.most = 2;
   spec.fields_b[0].field.most = 2;
   spec.sgd = {.learning_rate = 0.1, .momentum = 0.9, .steps = 1'000'000};

@@ -203,7 +203,7 @@ TEST_F(Planner, RefusesWhatTakesTooMuchMemory) {
   EXPECT_EQ(p.spec.update, Update::kEncrypted);
   const LayerOption* exchanged = find(p, "paillier", Update::kExchanged, "");
   ASSERT_NE(exchanged, nullptr);
-  EXPECT_THAT(exchanged->refused, HasSubstr("ciphertexts take 29.9 GiB of memory at A, and at most 16 GiB"));
+  EXPECT_THAT(exchanged->refused, HasSubstr("ciphertexts and keys take 29.9 GiB of memory at A, and at most 16 GiB"));
   // 10,000 steps of 128 rows of 7 touch 8,960,000 rows at most.
   const LayerOption* encrypted = find(p, "paillier", Update::kEncrypted, "");
   EXPECT_EQ(encrypted->memory_a, 8'960'000ULL * 640 + 50'000'000ULL * 4);

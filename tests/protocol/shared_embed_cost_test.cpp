@@ -7,6 +7,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "blindfl/protocol/plan/embed_planner.h"
 #include "protocol/shared_embed_fixture.h"
 #include "testing/steps.h"
@@ -40,6 +41,10 @@ class SharedEmbedCost : public ::testing::TestWithParam<Case> {
   std::vector<const he::Scheme*> schemes_{owned_[0].get(), owned_[1].get()};
   SeededRandom random_{4};
 
+  /// Random OTs of looking up in a field's table, if it is by oblivious transfer.
+  static std::uint64_t ots_of(const EmbedMatMulSpec& spec, const EmbedField& field) {
+    return field.by_ot() ? lookup_plan(spec.batch, field.field.categories, spec.dimension).ots() : 0;
+  }
   static std::uint64_t sent(EmbedPair& pair, Party from) {
     // Random OTs travel in whole tiles, now and then.
     const std::set<net::Step> once{steps::kHello,          steps::kPublicKey,      steps::kAgreement,
@@ -57,6 +62,12 @@ TEST_P(SharedEmbedCost, IsWhatCrosses) {
   EmbedMatMulSpec wanted = shared_embed_spec();
   wanted.derivative.largest = 4.0;
   wanted.sgd = {.learning_rate = 0.1, .momentum = c.momentum, .steps = 10};
+  // By oblivious transfer a row has one category; the tables of A are chained, the one of B is in bins.
+  if (c.tables_a.scheme == kByOt) wanted.fields_a[1].field.most = 1;
+  if (c.tables_b.scheme == kByOt) {
+    wanted.fields_b[0].field = {.name = "b0", .categories = 10000};
+    ASSERT_EQ(lookup_plan(wanted.batch, 10000, wanted.dimension).way(), ot::TableWay::kBins);
+  }
   const EmbedPlan plan =
       plan_embed(wanted, {.scheme = c.scheme, .tables_a = c.tables_a, .tables_b = c.tables_b}, schemes_, Link{});
   EXPECT_EQ(plan.spec.top, Top::kShared);
@@ -70,8 +81,10 @@ TEST_P(SharedEmbedCost, IsWhatCrosses) {
   EXPECT_EQ(weights.memory_a, weights.memory_b);
   EmbedPair pair(schemes_, plan.spec, testing::make_channels());
   const PartyCost lifts = room_lift_cost(EmbedMatMulParams(plan.spec).lifts(plan.spec.batch));
-  const std::uint64_t to_b = plan.cost.step.bytes_to_b - ot_bytes(lifts.b_ots);
-  const std::uint64_t to_a = plan.cost.step.bytes_to_a - ot_bytes(lifts.a_ots);
+  std::uint64_t to_b = plan.cost.step.bytes_to_b - ot_bytes(lifts.b_ots);
+  std::uint64_t to_a = plan.cost.step.bytes_to_a - ot_bytes(lifts.a_ots);
+  for (const EmbedField& field : plan.spec.fields_a) to_b -= ot_bytes(ots_of(plan.spec, field));
+  for (const EmbedField& field : plan.spec.fields_b) to_a -= ot_bytes(ots_of(plan.spec, field));
   for (std::uint64_t steps = 1; steps <= 2; ++steps) {
     const SharedEmbedPass pass = make_shared_embed_pass(plan.spec, plan.spec.batch, random_);
     const auto [at_a, at_b] = forward_shared(pair, pass);
@@ -85,11 +98,15 @@ TEST_P(SharedEmbedCost, IsWhatCrosses) {
 
 const TableChoices kLattice{.scheme = "lattice", .update = Update::kExchanged};
 const TableChoices kPaillier{.scheme = "paillier", .update = Update::kExchanged};
+const TableChoices kOblivious{.scheme = "ot", .update = Update::kExchanged};
 const TableChoices kEncrypted{.scheme = "paillier", .update = Update::kEncrypted};
 
 INSTANTIATE_TEST_SUITE_P(Options, SharedEmbedCost,
                          ::testing::Values(Case{"lattice", "lattice", kLattice, kLattice, 0.9},
                                            Case{"paillier", "paillier", kPaillier, kPaillier},
+                                           Case{"ot", "lattice", kOblivious, kOblivious, 0.9},
+                                           Case{"ot_of_a", "lattice", kOblivious, kLattice},
+                                           Case{"ot_of_b", "lattice", kEncrypted, kOblivious, 0.9},
                                            Case{"encrypted_of_a", "lattice", kEncrypted, kLattice, 0.9},
                                            Case{"encrypted_of_b", "lattice", kPaillier, kEncrypted},
                                            Case{"encrypted_of_both", "lattice", kEncrypted, kEncrypted}),

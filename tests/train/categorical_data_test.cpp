@@ -157,6 +157,13 @@ Aucs run(const Prepared& data, const TrainOptions& options, const Make& make, co
   return aucs;
 }
 
+/// Tables by oblivious transfer, as the planner takes them for vocabularies of these sizes.
+nn::TwoSourceOptions source_options() {
+  nn::TwoSourceOptions sources;
+  sources.categories.table_scheme = protocol::kByOt;
+  return sources;
+}
+
 Aucs wide_and_deep(const Prepared& data, const TrainOptions& options, Top top = Top::kOpen) {
   const std::size_t dimension = data.train.categories.dimension;
   const auto make_local = [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
@@ -165,12 +172,13 @@ Aucs wide_and_deep(const Prepared& data, const TrainOptions& options, Top top = 
   };
   if (top == Top::kOpen) {
     const auto make = [&](Session& s) {
-      return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation);
+      return nn::WideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation,
+                          source_options());
     };
     return run<nn::WideDeep>(data, options, make, make_local);
   }
   const nn::SharedTopOptions on_shares = shared_options(data, options, kHidden.size());
-  nn::TwoSourceOptions sources;
+  nn::TwoSourceOptions sources = source_options();
   sources.numeric.run = sources.categories.run = on_shares.run;
   const auto make = [&](Session& s) {
     return nn::SharedWideDeep(s, data.train.shape, data.train.categories, kHidden, std::size_t{1}, kActivation, sources,
@@ -185,7 +193,8 @@ Aucs dlrm(const Prepared& data, const TrainOptions& options) {
   return run<nn::Dlrm>(
       data, options,
       [&](Session& s) {
-        return nn::Dlrm(s, data.train.shape, data.train.categories, shape, std::size_t{1}, kActivation);
+        return nn::Dlrm(s, data.train.shape, data.train.categories, shape, std::size_t{1}, kActivation,
+                        source_options());
       },
       [&](std::size_t numeric, const std::vector<CategoryField>& fields) {
         return lab::LocalDlrm(

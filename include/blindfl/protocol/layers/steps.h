@@ -4,8 +4,8 @@
 
 #include "blindfl/net/step.h"
 
-// What source layers send: 10 to 18 for features, 19 to 29 for embeddings; under a shared top 16 and 17 for both. 70 to
-// 73 are for embedding tables by oblivious transfer.
+// What source layers send: 10 to 18 for features, 19 to 29 for embeddings; under a shared top 16 and 17 for both. 72 to
+// 75 are for embedding tables by oblivious transfer.
 
 namespace blindfl::protocol::steps {
 
@@ -79,10 +79,13 @@ inline constexpr net::StepInfo kTableGradient{
     "encrypted under the receiver's key",
     "a uniformly random share of the whole table's gradient"};
 
-inline constexpr net::StepInfo kLookupAsk{
-    72, net::Protection::kPadded, "lookup ask",
-    "for each look-up of the sender's in a table by oblivious transfer, its choices, each under a random bit",
-    "nothing: uniformly random bits, as many whatever the categories"};
+inline constexpr net::StepInfo kLookupAsk{72, net::Protection::kPadded, "lookup ask",
+                                          "for each look-up of the sender's in a table by oblivious transfer, its "
+                                          "choices, each under a random bit; of a large "
+                                          "table, the seed, drawn by the sender, of how categories are dealt into bins",
+                                          "nothing: uniformly random bits, as many whatever the categories, and a "
+                                          "random seed, which categories have a say in "
+                                          "with a chance below 2^-61 only"};
 inline constexpr net::StepInfo kLookupKeys{
     73, net::Protection::kPadded, "lookup keys",
     "sums of the levels of random trees, under pads of which the receiver has one of each two",

@@ -19,13 +19,9 @@ Forest::Forest(const ForestShape& shape) : shape_(shape) {
   std::size_t nodes = 0;
   for (std::size_t g = 0; g < shape.groups(); ++g) {
     begin_.push_back(nodes);
-    nodes += kGroup * made_leaves(g);
+    nodes += kGroup * shape.made_leaves_of(g);
   }
   leaves_ = SecretBlocks(nodes);
-}
-
-std::size_t Forest::made_leaves(std::size_t group) const {
-  return 2 * shape_.parents_of(group, shape_.depth() - 1);
 }
 
 template <class Fix>
@@ -46,7 +42,7 @@ Forest::Forest(const ForestShape& shape, const CipherKeys& keys, const WishedKey
                std::span<std::byte> answer)
     : Forest(shape) {
   const auto depth = static_cast<std::size_t>(shape.depth());
-  SecretBlocks from(kGroup * made_leaves(shape.groups() - 1));
+  SecretBlocks from(kGroup * shape.made_leaves_of(shape.groups() - 1));
   SecretBlocks to(from.size());
   for (std::size_t g = 0; g < shape.groups(); ++g) {
     random.fill(std::as_writable_bytes(std::span(from).first(kGroup)));
@@ -64,7 +60,7 @@ Forest::Forest(const ForestShape& shape, const CipherKeys& keys, std::span<const
                const Block* pads, ByteView answer)
     : Forest(shape) {
   const auto depth = static_cast<std::size_t>(shape.depth());
-  SecretBlocks from(kGroup * made_leaves(shape.groups() - 1));
+  SecretBlocks from(kGroup * shape.made_leaves_of(shape.groups() - 1));
   SecretBlocks to(from.size());
   for (std::size_t g = 0; g < shape.groups(); ++g) {
     std::fill_n(from.begin(), kGroup, Block{});  // roots are unknown; what comes of them is put right, level by level

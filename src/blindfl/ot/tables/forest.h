@@ -55,8 +55,6 @@ class Forest {
 
  private:
   explicit Forest(const ForestShape& shape);
-  /// As many as are made: with an odd number of leaves one more is made, and not used.
-  [[nodiscard]] std::size_t made_leaves(std::size_t group) const;
   /// Calls `fix(group, level, children, sums)` when a level of a group has been made from the one above.
   template <class Fix>
   void grow(std::size_t group, const std::byte* key, const Kernels& kernels, SecretBlocks& from, SecretBlocks& to,

@@ -11,8 +11,6 @@ namespace blindfl::ot {
 
 namespace {
 
-constexpr std::size_t kMostRows = std::size_t{1} << 28;
-constexpr std::size_t kMostCols = std::size_t{1} << 16;
 constexpr std::size_t kFewestBins = 48;
 /// What a byte costs, in AES blocks with their additions, of 0.6 ns with vector instructions: as on a fast network. It
 /// decides for tables of some hundreds of categories only: bins from 292 on at 128 look-ups.
@@ -21,8 +19,10 @@ constexpr double kByteCost = 3;
 const TableShape& checked(const TableShape& shape) {
   require<InvalidArgument>(shape.lookups > 0 && shape.categories > 0 && shape.cols > 0,
                            "table: look-ups, categories and columns must be at least 1");
-  require<InvalidArgument>(shape.lookups <= kMostRows && shape.categories <= kMostRows && shape.cols <= kMostCols,
-                           "table: at most ", kMostRows, " look-ups or categories and ", kMostCols, " columns");
+  constexpr std::size_t kRows = TablePlan::kMostRows;
+  constexpr std::size_t kCols = TablePlan::kMostCols;
+  require<InvalidArgument>(shape.lookups <= kRows && shape.categories <= kRows && shape.cols <= kCols,
+                           "table: at most ", kRows, " look-ups or categories and ", kCols, " columns");
   return shape;
 }
 
@@ -47,6 +47,16 @@ std::size_t ForestShape::leaves_of(std::size_t group) const {
 std::size_t ForestShape::parents_of(std::size_t group, int level) const {
   const int below = depth() - level;
   return ((leaves_of(group) - 1) >> below) + 1;
+}
+
+std::size_t ForestShape::made_leaves_of(std::size_t group) const {
+  return 2 * parents_of(group, depth() - 1);
+}
+
+std::uint64_t ForestShape::memory() const {
+  std::uint64_t made = 0;
+  for (std::size_t g = 0; g < groups(); ++g) made += kGroup * made_leaves_of(g);
+  return sizeof(Block) * made;
 }
 
 double ForestShape::grow_blocks() const {
@@ -128,6 +138,15 @@ double TablePlan::keys_blocks() const {
 double TablePlan::rows_blocks(std::size_t word_bytes) const {
   const double leaves = chain_forest().all_leaves() + (way_ == TableWay::kBins ? bin_forest().all_leaves() : 0);
   return leaves * as_double(row_blocks(shape_.cols, word_bytes));
+}
+
+std::uint64_t TablePlan::memory() const {
+  if (way_ == TableWay::kChain) return chain_forest().memory();
+  // As BinLayout has them: of each leaf its category, and of each category its leaves.
+  const ForestShape forest = bin_forest();
+  const std::uint64_t places =
+      std::uint64_t{forest.trees} * forest.leaves + BinLayout::kPermutations * std::uint64_t{shape_.categories};
+  return chain_forest().memory() + forest.memory() + sizeof(std::uint32_t) * places;
 }
 
 double TablePlan::cost() const {

@@ -33,16 +33,24 @@ struct ForestShape {
   [[nodiscard]] std::size_t leaves_of(std::size_t group) const;
   /// Nodes that have children at a level, of a tree of the group; level 0 is the root.
   [[nodiscard]] std::size_t parents_of(std::size_t group, int level) const;
+  /// Leaves that are made: with an odd number of them one more is made, and not used.
+  [[nodiscard]] std::size_t made_leaves_of(std::size_t group) const;
   /// Random OTs: one for each level of each tree.
   [[nodiscard]] std::size_t ots() const { return trees * static_cast<std::size_t>(depth()); }
   /// AES blocks of growing all trees, and leaves of all.
   [[nodiscard]] double grow_blocks() const;
   [[nodiscard]] double all_leaves() const;
+  /// Bytes of all leaves as a party holds them.
+  [[nodiscard]] std::uint64_t memory() const;
 };
 
 /// Sizes of everything, from public numbers only.
 class TablePlan {
  public:
+  /// Of look-ups, and of categories; of columns.
+  static constexpr std::size_t kMostRows = std::size_t{1} << 28;
+  static constexpr std::size_t kMostCols = std::size_t{1} << 16;
+
   /// The way that costs less. Throws InvalidArgument if there is no look-up, no category or no column, or too many.
   explicit TablePlan(const TableShape& shape);
   TablePlan(const TableShape& shape, TableWay way);
@@ -63,6 +71,9 @@ class TablePlan {
   /// AES blocks at each party, for predicting time: of making keys, and of a gather or a scatter.
   [[nodiscard]] double keys_blocks() const;
   [[nodiscard]] double rows_blocks(std::size_t word_bytes) const;
+
+  /// Bytes that stay with each party between a gather and its scatter: all leaves, and where bins have which category.
+  [[nodiscard]] std::uint64_t memory() const;
 
   /// Bins that each permutation of the categories is dealt into, and all of them; 0 without bins.
   [[nodiscard]] std::size_t bins_each() const;

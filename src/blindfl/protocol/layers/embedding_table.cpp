@@ -14,11 +14,28 @@
 
 namespace blindfl::protocol {
 
+namespace {
+
+/// Before a table is drawn that could not be looked up in.
+const EmbedField& checked_field(const EmbedMatMulParams& params, Party party, std::size_t index) {
+  const EmbedField& field = params.fields(party)[index];
+  if (!field.by_ot()) return field;
+  const EmbedMatMulSpec& spec = params.spec();
+  try {
+    (void)lookup_plan(spec.batch, field.field.categories, spec.dimension);
+  } catch (const InvalidArgument& error) {
+    fail<InvalidArgument>("layer '", spec.name, "': field '", field.field.name, "': ", error.what());
+  }
+  return field;
+}
+
+}  // namespace
+
 EmbeddingTable::EmbeddingTable(Session& session, std::shared_ptr<const EmbedMatMulParams> params, Party features_of,
                                std::size_t index, SeededRandom& random)
     : session_(session),
       params_(std::move(params)),
-      field_(params_->fields(features_of)[index]),
+      field_(checked_field(*params_, features_of, index)),
       first_column_(params_->first_column(features_of, index)),
       layer_(session.new_layer()),
       weight_(draw_weight(features_of, index, random)),

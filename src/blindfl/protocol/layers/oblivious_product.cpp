@@ -44,6 +44,8 @@ ShareMatrix matrix_of(std::span<const Word> words, std::size_t rows, std::size_t
 }  // namespace
 
 ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension) {
+  require<InvalidArgument>(categories <= kMostLookupCategories, "a table by oblivious transfer has at most ",
+                           kMostLookupCategories, " categories, and this one has ", categories);
   return ot::TablePlan({.lookups = rows, .categories = categories + 1, .cols = dimension});
 }
 

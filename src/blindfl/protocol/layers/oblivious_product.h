@@ -42,7 +42,11 @@ struct ObliviousProductSpec {
   int gradient_ring = 0;  ///< of shares of X^T D
 };
 
-/// What looking up in a table costs, and its gradient: the spare category is in it.
+/// Categories that a table may have: beside them there is the spare one.
+inline constexpr std::size_t kMostLookupCategories = ot::TablePlan::kMostRows - 1;
+
+/// What looking up in a table costs, and its gradient: the spare category is in it. Throws InvalidArgument, with the
+/// reason, if there are more rows, categories or dimensions than it takes.
 [[nodiscard]] ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension);
 
 /// One party's side of a table that is looked up in, and learns, by oblivious transfer.

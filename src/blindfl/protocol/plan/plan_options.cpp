@@ -36,7 +36,7 @@ std::vector<Update> open_updates(const std::optional<Update>& choice, const he::
 }
 
 std::string too_much_memory(const std::string& layer, std::uint64_t memory, Party party, std::uint64_t most) {
-  return "layer '" + layer + "': ciphertexts take " + memory_text(memory) + " of memory at " +
+  return "layer '" + layer + "': ciphertexts and keys take " + memory_text(memory) + " of memory at " +
          std::string(name_of(party)) + ", and at most " + memory_text(most) + " are allowed";
 }
 
