@@ -23,6 +23,11 @@ TEST(BitShares, PlanesAndWordsAreTransposed) {
       const SecretVector<std::uint64_t> back = words_of(planes, size);
       for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(back[i], words[i] & mask);
     }
+    for (const std::size_t count : {0, 1, 4, 8}) {
+      const SecretVector<std::uint8_t> back = bytes_of(planes_of(words, count), size);
+      for (std::size_t i = 0; i < size; ++i) ASSERT_EQ(back[i], words[i] & ((1U << count) - 1));
+    }
+    EXPECT_THROW((void)bytes_of(planes_of(words, 9), size), InvalidArgument);
   }
 }
 

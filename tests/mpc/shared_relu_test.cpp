@@ -44,6 +44,35 @@ TEST(Compare, SharesTheSigns) {
   }
 }
 
+// Of small numbers that are not negative, some count as negative; of all others none is wrong.
+TEST(Compare, DroppedBitsMatterOnlyNextToZero) {
+  constexpr int kDropped = 5;
+  SharedParties parties;
+  std::vector<double> z = with_edges(1100, 1);
+  z[4] = -2047.5;  // the lowest numbers that fit in 32 bits are out of range now
+  for (std::size_t i = 0; i < 64; ++i) z[8 + i] = std::ldexp(static_cast<double>(i) - 32, -kScale);
+  for (std::size_t i = 100; i < z.size() / 2; ++i) z[i] = std::ldexp(static_cast<double>(i % 32), -kScale);
+  const SharedPair shares = shared(110, 10, z, kScale);
+  const PartyCost cost = compare_cost(z.size(), 32 - kDropped);
+  parties.run([&](Session& s) { reserve(s, cost); });
+  parties.start_counting();
+  const auto [a, b] = parties.run([&](Session& s) { return compare(s, 3, shares.of(s.party()), 32, kDropped); });
+  EXPECT_EQ(parties.counted(), SharedParties::on_the_wire(cost));
+  const BitShares bit = a ^ b;
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    if (bit.bit(i) == (z[i] >= 0)) continue;
+    ++wrong;
+    EXPECT_TRUE(z[i] >= 0 && z[i] < std::ldexp(1.0, kDropped - kScale)) << z[i];
+  }
+  EXPECT_GT(wrong, 0U);  // about half of 480 numbers below the limit
+  parties.run([&](Session& s) {
+    for (const int dropped : {-1, 32}) {
+      EXPECT_THROW((void)compare(s, 3, shares.of(s.party()), 32, dropped), InvalidArgument);
+    }
+  });
+}
+
 class Relu : public ::testing::TestWithParam<int> {
  protected:
   SharedParties parties_;
@@ -84,6 +113,24 @@ TEST_P(Relu, IsExactForwardAndBackward) {
     EXPECT_EQ(opened[i], std::max(z[i], 0.0));
     EXPECT_EQ(opened_dz[i], z[i] >= 0 ? rounded[i] : 0);
     EXPECT_EQ(bits.bit(i), z[i] >= 0);
+  }
+}
+
+TEST_P(Relu, WithDroppedBitsIsWrongByLessThanTheyAreWorth) {
+  constexpr int kDropped = 5;
+  auto z = with_edges(96, 2);
+  z[4] = -2047.5;
+  const SharedPair shares = shared(12, 8, z, kScale);
+  const SharedPair h = parties_.shares([&](Session& s) {
+    SharedRelu relu(s, 32, GetParam(), kDropped);
+    EXPECT_EQ(relu.forward_cost(96).a_ots, relu_cost(96, 32 - kDropped, GetParam()).a_ots);
+    return relu.forward(shares.of(s.party()));
+  });
+  const auto opened = h.reals();
+  const double limit = std::ldexp(1.0, kDropped - kScale);
+  for (std::size_t i = 0; i < z.size(); ++i) {
+    const double exact = std::max(z[i], 0.0);
+    EXPECT_TRUE(opened[i] == exact || (opened[i] == 0 && exact < limit)) << z[i];
   }
 }
 
@@ -148,6 +195,8 @@ TEST(ReluOfShares, RefusesWhatItCannotDo) {
   EXPECT_THROW(SharedRelu(s, 1), InvalidArgument);
   EXPECT_THROW(SharedRelu(s, 65), InvalidArgument);
   EXPECT_THROW(SharedRelu(s, 32, 100), InvalidArgument);
+  EXPECT_THROW(SharedRelu(s, 32, 64, -1), InvalidArgument);
+  EXPECT_THROW(SharedRelu(s, 32, 64, 31), InvalidArgument);
   EXPECT_THROW((void)SharedRelu(s, 32).forward(ShareMatrix(2, 2, kScale, 64)), InvalidArgument);
 }
 

@@ -72,6 +72,34 @@ TEST_P(AnyPool, TakingTwiceGivesTwoPadsForOneChoice) {
   EXPECT_EQ(count_right(sender, receiver_again), 0U);
 }
 
+TEST_P(AnyPool, PiecesAreTheSamePads) {
+  OtPair pair(depth_, kernels_);
+  // Twice, so that the second tiles are made in the memory of the first.
+  for (int round = 0; round < 2; ++round) {
+    pair.extend(3);
+    for (const std::size_t count : {0, 1, 255, 2049, 3839}) {
+      SenderBatch sender(count);
+      pair.sender.take_pieces(count, [&](const SenderPiece& piece) {
+        ASSERT_LE(piece.zero.size(), kPieceOts);
+        std::ranges::copy(piece.zero, sender.zero.begin() + static_cast<std::ptrdiff_t>(piece.first));
+        std::ranges::copy(piece.one, sender.one.begin() + static_cast<std::ptrdiff_t>(piece.first));
+      });
+      ReceiverBatch receiver(count);
+      if (count % 2 == 0) {
+        receiver = pair.receiver.take(count);
+      } else {
+        receiver.choices = pair.receiver.take_pieces(count, [&](const ReceiverPiece& piece) {
+          std::ranges::copy(piece.pads, receiver.pads.begin() + static_cast<std::ptrdiff_t>(piece.first));
+        });
+      }
+      EXPECT_EQ(count_right(sender, receiver), count);
+      EXPECT_EQ(pair.sender.position(), pair.receiver.position());
+    }
+    EXPECT_EQ(pair.sender.ready(), 0U);
+  }
+  EXPECT_THROW(pair.sender.take_pieces(1, [](const SenderPiece& /*piece*/) {}), InvalidArgument);
+}
+
 TEST_P(AnyPool, OtherKernelsAtThePeerMakeTheSame) {
   for (const Kernels* other : available_kernels()) {
     OtPair pair(spec_of(depth_), kernels_, *other);

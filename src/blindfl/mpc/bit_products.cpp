@@ -1,6 +1,6 @@
 #include "blindfl/mpc/bit_products.h"
 
-#include <array>
+#include <algorithm>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -9,21 +9,42 @@ namespace blindfl::mpc {
 
 namespace {
 
-/// Bits 0 and 1 of every pad.
-std::array<BitShares, 2> lowest_bits(const ot::SecretBlocks& pads) {
-  std::array<BitShares, 2> bits{BitShares(pads.size()), BitShares(pads.size())};
-  for (std::size_t first = 0; first < pads.size(); first += 64) {
-    std::uint64_t low = 0;
-    std::uint64_t high = 0;
-    for (std::size_t i = first; i < std::min(first + 64, pads.size()); ++i) {
-      low |= (pads[i].low & 1) << (i - first);
-      high |= (pads[i].low >> 1 & 1) << (i - first);
-    }
-    bits[0].words()[first / 64] = low;
-    bits[1].words()[first / 64] = high;
-  }
-  return bits;
+/// The even bits of a word, put together.
+std::uint64_t even_bits(std::uint64_t x) {
+  x &= 0x5555555555555555;
+  x = (x | x >> 1) & 0x3333333333333333;
+  x = (x | x >> 2) & 0x0F0F0F0F0F0F0F0F;
+  x = (x | x >> 4) & 0x00FF00FF00FF00FF;
+  x = (x | x >> 8) & 0x0000FFFF0000FFFF;
+  return (x | x >> 16) & 0x00000000FFFFFFFF;
 }
+
+/// `count` bits, at most 32, to where zeros were.
+void put_bits(BitShares& to, std::size_t at, std::uint64_t bits, std::size_t count) {
+  const std::size_t shift = at % 64;
+  to.words()[at / 64] |= bits << shift;
+  if (shift + count > 64) to.words()[at / 64 + 1] |= bits >> (64 - shift);
+}
+
+/// Bits 0 and 1 of pads.
+struct LowestBits {
+  explicit LowestBits(std::size_t count) : first(count), second(count) {}
+
+  void put(std::size_t at, std::span<const ot::Block> pads) {
+    constexpr std::size_t kTogether = 32;
+    for (; !pads.empty(); pads = pads.subspan(std::min(kTogether, pads.size()))) {
+      const std::size_t count = std::min(kTogether, pads.size());
+      std::uint64_t both = 0;
+      for (std::size_t i = 0; i < count; ++i) both |= (pads[i].low & 3) << (2 * i);
+      put_bits(first, at, even_bits(both), count);
+      put_bits(second, at, even_bits(both >> 1), count);
+      at += count;
+    }
+  }
+
+  BitShares first;
+  BitShares second;
+};
 
 BitShares product_of(const BitShares& x, const BitShares& y) {
   BitShares product = x;
@@ -48,16 +69,19 @@ BitShares combined(const BitShares& c, const BitShares& b, const BitShares& a, c
 
 SharedFactorTriples::SharedFactorTriples(std::size_t count, ot::RandomOtSender& sender,
                                          ot::RandomOtReceiver& receiver) {
-  const ot::SenderBatch sent = sender.take(count);
-  ot::ReceiverBatch received = receiver.take(count);
-  auto [zero, zero_second] = lowest_bits(sent.zero);
-  auto [one, one_second] = lowest_bits(sent.one);
-  auto [chosen, chosen_second] = lowest_bits(received.pads);
-  a = BitShares(count, std::move(received.choices));
-  b = zero ^ one;
-  b_second = zero_second ^ one_second;
-  c = product_of(a, b) ^ zero ^ chosen;
-  c_second = product_of(a, b_second) ^ zero_second ^ chosen_second;
+  LowestBits zero(count);
+  LowestBits one(count);
+  LowestBits chosen(count);
+  sender.take_pieces(count, [&](const ot::SenderPiece& piece) {
+    zero.put(piece.first, piece.zero);
+    one.put(piece.first, piece.one);
+  });
+  a = BitShares(
+      count, receiver.take_pieces(count, [&](const ot::ReceiverPiece& piece) { chosen.put(piece.first, piece.pads); }));
+  b = zero.first ^ one.first;
+  b_second = zero.second ^ one.second;
+  c = product_of(a, b) ^ zero.first ^ chosen.first;
+  c_second = product_of(a, b_second) ^ zero.second ^ chosen.second;
 }
 
 BitProducts::BitProducts(SharedFactorTriples triples, const BitShares& x, const BitShares& y, const BitShares* z,

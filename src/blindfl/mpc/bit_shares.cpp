@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <utility>
 
 #include "blindfl/base/error.h"
@@ -27,9 +28,26 @@ void transpose_square(Square& x) {
   }
 }
 
+/// The same of 8 rows of 8 bits, a byte each.
+std::uint64_t transposed_bytes(std::uint64_t x) {
+  const auto exchange = [&](int distance, std::uint64_t mask) {
+    const std::uint64_t moved = (x >> distance ^ x) & mask;
+    x ^= moved ^ moved << distance;
+  };
+  exchange(7, 0x00AA00AA00AA00AA);
+  exchange(14, 0x0000CCCC0000CCCC);
+  exchange(28, 0x00000000F0F0F0F0);
+  return x;
+}
+
 /// The bits of the last word that count.
 std::uint64_t tail_mask(std::size_t size) {
   return size % 64 == 0 ? ~std::uint64_t{0} : (std::uint64_t{1} << (size % 64)) - 1;
+}
+
+void require_planes(std::span<const BitShares> planes, std::size_t most, std::size_t size) {
+  require<InvalidArgument>(planes.size() <= most, "bits: a word has no place for ", planes.size());
+  for (const BitShares& plane : planes) require<InvalidArgument>(plane.size() == size, "bits: sizes differ");
 }
 
 }  // namespace
@@ -69,6 +87,20 @@ BitShares BitShares::read(ByteSource& in, std::size_t size) {
   return bits;
 }
 
+SecretVector<std::uint8_t> bytes_of(std::span<const BitShares> planes, std::size_t size) {
+  require_planes(planes, 8, size);
+  SecretVector<std::uint8_t> bytes(size);
+  for (std::size_t first = 0; first < size; first += 8) {
+    std::uint64_t square = 0;
+    for (std::size_t j = 0; j < planes.size(); ++j) {
+      square |= (planes[j].words()[first / 64] >> (first % 64) & 0xFF) << (8 * j);
+    }
+    square = transposed_bytes(square);
+    std::memcpy(bytes.data() + first, &square, std::min<std::size_t>(8, size - first));
+  }
+  return bytes;
+}
+
 std::vector<BitShares> planes_of(std::span<const std::uint64_t> words, std::size_t count) {
   std::vector<BitShares> planes(count, BitShares(words.size()));
   for (std::size_t first = 0; first < words.size(); first += 64) {
@@ -82,8 +114,7 @@ std::vector<BitShares> planes_of(std::span<const std::uint64_t> words, std::size
 }
 
 SecretVector<std::uint64_t> words_of(std::span<const BitShares> planes, std::size_t size) {
-  require<InvalidArgument>(planes.size() <= 64, "bits: a word has no place for ", planes.size());
-  for (const BitShares& plane : planes) require<InvalidArgument>(plane.size() == size, "bits: sizes differ");
+  require_planes(planes, 64, size);
   SecretVector<std::uint64_t> words(size);
   for (std::size_t first = 0; first < size; first += 64) {
     Square square{};

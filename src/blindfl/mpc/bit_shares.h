@@ -70,5 +70,7 @@ class BitShares {
 [[nodiscard]] std::vector<BitShares> planes_of(std::span<const std::uint64_t> words, std::size_t count);
 /// And back: at most 64 planes of `size` bits. Throws InvalidArgument if there are more, or of another size.
 [[nodiscard]] SecretVector<std::uint64_t> words_of(std::span<const BitShares> planes, std::size_t size);
+/// The same for at most 8 planes: less work.
+[[nodiscard]] SecretVector<std::uint8_t> bytes_of(std::span<const BitShares> planes, std::size_t size);
 
 }  // namespace blindfl::mpc

@@ -1,5 +1,6 @@
 #include "blindfl/mpc/compare.h"
 
+#include "blindfl/base/error.h"
 #include "blindfl/mpc/comparison.h"
 #include "blindfl/mpc/steps.h"
 #include "blindfl/protocol/session/crossing.h"
@@ -10,9 +11,12 @@ PartyCost compare_cost(std::size_t values, int bits) {
   return by_party(ComparisonPlan(bits, values).cost());
 }
 
-BitShares compare(Session& session, std::uint32_t layer, const ShareMatrix& x, int bits) {
-  const ComparisonPlan plan(bits, x.values().size());
-  const SecretVector<std::uint64_t> words = low_words(x, bits);
+BitShares compare(Session& session, std::uint32_t layer, const ShareMatrix& x, int bits, int dropped) {
+  require<InvalidArgument>(dropped >= 0 && dropped < bits, "comparison: ", dropped, " bits of ", bits,
+                           " cannot be dropped");
+  const ComparisonPlan plan(bits - dropped, x.values().size());
+  SecretVector<std::uint64_t> words = low_words(x, bits);
+  for (std::uint64_t& word : words) word >>= dropped;
   session.settle();
   reserve(session, by_party(plan.cost()));
   return closing(session, [&] {

@@ -9,10 +9,10 @@
 
 namespace blindfl::mpc {
 
-PartyCost relu_cost(std::size_t values, int value_bits, int ring_bits) {
+PartyCost relu_cost(std::size_t values, int compared_bits, int ring_bits) {
   const Cost selection =
       ring_bits <= 64 ? Multiplexer<std::uint64_t>::cost(values) : Multiplexer<UInt128>::cost(values);
-  return compare_cost(values, value_bits) + by_party(selection);
+  return compare_cost(values, compared_bits) + by_party(selection);
 }
 
 PartyCost relu_derivative_cost(std::size_t values, int ring_bits) {
@@ -20,9 +20,15 @@ PartyCost relu_derivative_cost(std::size_t values, int ring_bits) {
                                   : Multiplexer<UInt128>::cost_again(values));
 }
 
-SharedRelu::SharedRelu(Session& session, int value_bits, int ring_bits)
-    : session_(session), layer_(session.new_layer()), value_bits_(value_bits), ring_bits_(ring_bits) {
+SharedRelu::SharedRelu(Session& session, int value_bits, int ring_bits, int dropped_bits)
+    : session_(session),
+      layer_(session.new_layer()),
+      value_bits_(value_bits),
+      ring_bits_(ring_bits),
+      dropped_bits_(dropped_bits) {
   require<InvalidArgument>(value_bits >= 2 && value_bits <= 64, "ReLU: values of 2 to 64 bits, not ", value_bits);
+  require<InvalidArgument>(dropped_bits >= 0 && dropped_bits <= value_bits - 2, "ReLU: ", dropped_bits, " bits of ",
+                           value_bits, " cannot be dropped");
   require<InvalidArgument>((ring_bits >= value_bits && ring_bits <= 64) || ring_bits == 128, "ReLU: results of ",
                            value_bits, " bits modulo 2^64 or less, or 2^128, not 2^", ring_bits);
 }
@@ -38,7 +44,7 @@ template <class Ring>
 ShareMatrix SharedRelu::forward_in(const ShareMatrix& z, Keep keep) {
   const std::size_t count = z.values().size();
   reserve(session_, forward_cost(count));
-  BitShares bits = compare(session_, layer_, z, value_bits_);
+  BitShares bits = compare(session_, layer_, z, value_bits_, dropped_bits_);
   auto& ots = session_.ots();
   const bool backward = keep == Keep::kForBackward;
   Multiplexer<Ring> multiplexer(MultiplexerMaterial(count, backward, ots.sender(), ots.receiver()));

@@ -11,12 +11,12 @@
 
 namespace blindfl::mpc {
 
-/// Of a ReLU of so many values of `value_bits` bits, with results modulo 2^ring_bits; and of its derivative.
-[[nodiscard]] PartyCost relu_cost(std::size_t values, int value_bits, int ring_bits);
+/// Of a ReLU of so many values, compared by so many bits, with results modulo 2^ring_bits; and of its derivative.
+[[nodiscard]] PartyCost relu_cost(std::size_t values, int compared_bits, int ring_bits);
 [[nodiscard]] PartyCost relu_derivative_cost(std::size_t values, int ring_bits);
 
 /// max(z, 0) of a shared matrix, and its derivative: comparison, then selection; on the way back a selection by the
-/// bits that were kept. Both parties do the same. Exact.
+/// bits that were kept. Both parties do the same. Exact, if no bits are dropped.
 class SharedRelu {
  public:
   /// What a forward pass keeps.
@@ -24,10 +24,15 @@ class SharedRelu {
 
   /// For values that fit in `value_bits` bits, sign included. Results are modulo 2^ring_bits: 128, or up to 64, which
   /// takes half the bytes.
-  /// `session` must outlive it. Throws InvalidArgument for bits that are not from 2 to 64, or another ring.
-  SharedRelu(Session& session, int value_bits, int ring_bits = ShareMatrix::kMostRingBits);
+  /// The lowest `dropped_bits` are not compared, which takes fewer random OTs: a value that is not negative, but
+  /// smaller than 2^dropped_bits units, may become 0, and its derivative too; one that is less than as much above the
+  /// smallest that fits counts as out of range. `session` must outlive it. Throws InvalidArgument for bits that are not
+  /// from 2 to 64, or another ring.
+  SharedRelu(Session& session, int value_bits, int ring_bits = ShareMatrix::kMostRingBits, int dropped_bits = 0);
 
-  [[nodiscard]] PartyCost forward_cost(std::size_t values) const { return relu_cost(values, value_bits_, ring_bits_); }
+  [[nodiscard]] PartyCost forward_cost(std::size_t values) const {
+    return relu_cost(values, value_bits_ - dropped_bits_, ring_bits_);
+  }
   [[nodiscard]] PartyCost backward_cost(std::size_t values) const { return relu_derivative_cost(values, ring_bits_); }
   /// Random OTs for so many values, ahead of need: see `OtPools::reserve`.
   void expect(std::size_t values) { reserve(session_, forward_cost(values)); }
@@ -52,6 +57,7 @@ class SharedRelu {
   std::uint32_t layer_;
   int value_bits_;
   int ring_bits_;
+  int dropped_bits_;
   BitShares bits_;
   std::size_t rows_ = 0;
   std::size_t cols_ = 0;

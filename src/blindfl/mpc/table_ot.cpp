@@ -80,12 +80,14 @@ Words read_words(ByteSource& in, std::size_t count, std::size_t bits) {
 TableSender::TableSender(const TableShape& shape, std::size_t count, ot::RandomOtSender& pool)
     : shape_(checked(shape)), pads_(count) {
   for (int j = 0; j < shape.index_bits; ++j) {
-    const ot::SenderBatch batch = pool.take(count);
     const std::uint32_t where_one = places_with(shape, j);
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::uint32_t zero = low_word(batch.zero[i]);
-      pads_[i] ^= zero ^ ((zero ^ low_word(batch.one[i])) & where_one);
-    }
+    pool.take_pieces(count, [&](const ot::SenderPiece& piece) {
+      std::uint32_t* const pads = pads_.data() + piece.first;
+      for (std::size_t i = 0; i < piece.zero.size(); ++i) {
+        const std::uint32_t zero = low_word(piece.zero[i]);
+        pads[i] ^= zero ^ ((zero ^ low_word(piece.one[i])) & where_one);
+      }
+    });
   }
 }
 
@@ -110,14 +112,14 @@ void TableSender::encrypt(std::span<const std::uint32_t> shifts, std::span<const
 TableReceiver::TableReceiver(const TableShape& shape, std::size_t count, ot::RandomOtReceiver& pool)
     : shape_(checked(shape)), count_(count), pads_(count) {
   for (int j = 0; j < shape.index_bits; ++j) {
-    ot::ReceiverBatch batch = pool.take(count);
-    for (std::size_t i = 0; i < count; ++i) pads_[i] ^= low_word(batch.pads[i]);
-    choices_.emplace_back(count, std::move(batch.choices));
+    choices_.emplace_back(count, pool.take_pieces(count, [&](const ot::ReceiverPiece& piece) {
+      std::uint32_t* const pads = pads_.data() + piece.first;
+      for (std::size_t i = 0; i < piece.pads.size(); ++i) pads[i] ^= low_word(piece.pads[i]);
+    }));
   }
-  const SecretVector<std::uint64_t> index = words_of(choices_, count);
-  for (std::size_t i = 0; i < count; ++i) {
-    pads_[i] = pads_[i] >> (index[i] * static_cast<std::uint64_t>(shape.entry_bits)) & entry_mask(shape);
-  }
+  const SecretVector<std::uint8_t> index = bytes_of(choices_, count);
+  const auto width = static_cast<std::uint32_t>(shape.entry_bits);
+  for (std::size_t i = 0; i < count; ++i) pads_[i] = pads_[i] >> (index[i] * width) & entry_mask(shape);
 }
 
 void TableReceiver::choose(std::span<const BitShares> index, ByteSink& out) {

@@ -25,6 +25,9 @@ constexpr double kLargestWatchedDerivative = 256;
 constexpr int kValueRing = 20 + kSharedScale;
 /// Values are below 2^15 where they are compared: before a ReLU, and scores where the largest is looked for.
 constexpr int kComparedBits = 16 + kSharedScale;
+/// The lowest of these that a ReLU does not look at: values from 0 to 2^-13 may become 0. 29 bits are left, a sign and
+/// seven blocks of four, which take 40 random OTs a value in place of 49, and a flight less.
+constexpr int kDroppedReluBits = 5;
 /// Of a linear layer's weights in products.
 constexpr int kFactorScale = 20;
 

@@ -149,7 +149,7 @@ void TopPlan::add_forward(std::vector<TopUse>& uses) const {
     if (layer.activation) {
       add_function(uses, *layer.activation, kValueRing);
     } else {
-      uses.push_back(by_ots(relu_cost(values, kComparedBits, kValueRing)));
+      uses.push_back(by_ots(relu_cost(values, kComparedBits - kDroppedReluBits, kValueRing)));
     }
     uses.push_back(crossed(*layer.output, layer.values, {}));
   }

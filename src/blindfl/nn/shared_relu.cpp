@@ -19,7 +19,7 @@ static_assert(mpc::kComparedBits == 16 + kSharedScale);
 struct SharedReLUImpl::Parts {
   explicit Parts(protocol::Session& s)
       : session(s),
-        relu(s, mpc::kComparedBits, mpc::kValueRing),
+        relu(s, mpc::kComparedBits, mpc::kValueRing, mpc::kDroppedReluBits),
         arguments(s, "a hidden layer before ReLU", -kLargestOfRelu, kLargestOfRelu) {}
 
   protocol::Session& session;

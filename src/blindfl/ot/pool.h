@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <deque>
+#include <span>
 #include <utility>
+#include <vector>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/secret.h"
@@ -49,6 +51,8 @@ class TileQueue {
   TileQueue& operator=(const TileQueue&) = delete;
   ~TileQueue() = default;
 
+  /// Room for a tile, in memory of one that was used up if there is such; its blocks have no value yet.
+  [[nodiscard]] Tile room_for(std::uint64_t number, bool with_choices);
   void push(Tile tile) { tiles_.push_back(std::move(tile)); }
   [[nodiscard]] std::size_t ready() const { return tiles_.size() * kTileOts - begin_; }
   [[nodiscard]] std::uint64_t position() const { return position_; }
@@ -72,7 +76,8 @@ class TileQueue {
   void drop(std::size_t count);
 
   std::deque<Tile> tiles_;
-  std::size_t begin_ = 0;  // of the first tile
+  std::vector<Tile> spare_;  // overwritten
+  std::size_t begin_ = 0;    // of the first tile
   std::uint64_t position_ = 0;
 };
 
@@ -108,6 +113,20 @@ struct ReceiverBatch {
   SecretVector<std::uint64_t> choices;
 };
 
+/// Pads of some of the random OTs of a batch, from number `first` on, while they are in the nearest cache: for those
+/// who need few bits of each. They are overwritten afterwards.
+struct SenderPiece {
+  std::size_t first;
+  std::span<const Block> zero;
+  std::span<const Block> one;
+};
+struct ReceiverPiece {
+  std::size_t first;
+  std::span<const Block> pads;
+};
+/// Random OTs in a piece, at most.
+inline constexpr std::size_t kPieceOts = 256;
+
 /// Bytes of the message that `tiles` tiles take, from receiver to sender.
 [[nodiscard]] std::uint64_t extension_bytes(const OtSession& session, std::size_t tiles);
 /// Tiles that hold `ots` random OTs.
@@ -132,6 +151,15 @@ class RandomOtSender {
   [[nodiscard]] SenderBatch take(std::size_t count);
   /// The next `count`, each with two independent pairs of pads for one choice of the receiver's.
   [[nodiscard]] std::pair<SenderBatch, SenderBatch> take_twice(std::size_t count);
+  /// As `take`, but `use(SenderPiece)` sees the pads piece by piece, in order, and nobody keeps them.
+  template <class Use>
+  void take_pieces(std::size_t count, const Use& use) {
+    queue_.take(count, [&](const TileQueue::Run& run) {
+      const CipherKeys key = hash_key(run);
+      for (std::size_t done = 0; done < run.count; done += kPieceOts) use(piece_of(key, run, done));
+    });
+    clear_piece();
+  }
 
   [[nodiscard]] std::size_t ready() const { return queue_.ready(); }
   /// How many were taken.
@@ -142,10 +170,14 @@ class RandomOtSender {
 
  private:
   void hash(const TileQueue::Run& run, std::uint64_t purpose, SenderBatch& out) const;
+  [[nodiscard]] CipherKeys hash_key(const TileQueue::Run& run) const;
+  [[nodiscard]] SenderPiece piece_of(const CipherKeys& key, const TileQueue::Run& run, std::size_t done);
+  void clear_piece();
 
   OtSession session_;
   const Kernels* kernels_;
   Block secret_;
+  SecretBlocks piece_;
   SenderTiles tiles_;
   std::uint64_t next_tile_ = 0;
   TileQueue queue_;
@@ -167,6 +199,19 @@ class RandomOtReceiver {
   [[nodiscard]] ReceiverBatch take(std::size_t count);
   /// The next `count`, each choice with two independent pads.
   [[nodiscard]] std::pair<ReceiverBatch, ReceiverBatch> take_twice(std::size_t count);
+  /// As `take`, but `use(ReceiverPiece)` sees the pads piece by piece, in order, and nobody keeps them. Returns the
+  /// choices.
+  template <class Use>
+  [[nodiscard]] SecretVector<std::uint64_t> take_pieces(std::size_t count, const Use& use) {
+    SecretVector<std::uint64_t> choices((count + 63) / 64);
+    queue_.take(count, [&](const TileQueue::Run& run) {
+      const CipherKeys key = hash_key(run);
+      for (std::size_t done = 0; done < run.count; done += kPieceOts) use(piece_of(key, run, done));
+      copy_choices(run, choices);
+    });
+    clear_piece();
+    return choices;
+  }
 
   [[nodiscard]] std::size_t ready() const { return queue_.ready(); }
   [[nodiscard]] std::uint64_t position() const { return queue_.position(); }
@@ -174,9 +219,14 @@ class RandomOtReceiver {
 
  private:
   void hash(const TileQueue::Run& run, std::uint64_t purpose, ReceiverBatch& out) const;
+  [[nodiscard]] CipherKeys hash_key(const TileQueue::Run& run) const;
+  [[nodiscard]] ReceiverPiece piece_of(const CipherKeys& key, const TileQueue::Run& run, std::size_t done);
+  static void copy_choices(const TileQueue::Run& run, SecretVector<std::uint64_t>& to);
+  void clear_piece();
 
   OtSession session_;
   const Kernels* kernels_;
+  SecretBlocks piece_;
   ReceiverTiles tiles_;
   std::uint64_t next_tile_ = 0;
   TileQueue queue_;

@@ -96,7 +96,8 @@ void OtPools::reserve(const OtCount& count) {
   }
   sent_tiles_ += to_send;
   received_tiles_ += to_receive;
-  wanted_ahead_ = std::min(to_send, kMostAhead);
+  // A step has small reservations among large ones: what is ready for the largest is there for all.
+  wanted_ahead_ = std::min(std::max(wanted_ahead_, to_send), kMostAhead);
 }
 
 void OtPools::take_in(Bytes tile) {

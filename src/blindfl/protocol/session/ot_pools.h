@@ -36,8 +36,8 @@ class OtPools {
  public:
   /// Of the trees of the extension (ot/session.h): 3.9 bytes for each OT.
   static constexpr int kTreeDepth = 4;
-  /// Tiles that a waiting party makes ahead, at most: 2.6 MB.
-  static constexpr std::size_t kMostAhead = 64;
+  /// Tiles that a waiting party makes ahead, at most: 10.5 MB.
+  static constexpr std::size_t kMostAhead = 256;
 
   /// Sets up with the peer, who does the same. Cost: two messages each way, 12.4 KB, and some 50 ms.
   /// Throws ProtocolError if what the peer sends is not that, or of another session.
