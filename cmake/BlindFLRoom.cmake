@@ -20,8 +20,8 @@ if(BLINDFL_FUZZ)
   endif()
   # The rooms report which of their branches were taken, but for tests and arithmetic, which takes twice as long with it; only
   # the targets in fuzz/ get libFuzzer's main().
-  target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link
-    -fsanitize-coverage-ignorelist=${CMAKE_SOURCE_DIR}/fuzz/not_watched.txt)
+  file(RELATIVE_PATH not_watched ${CMAKE_BINARY_DIR} ${CMAKE_SOURCE_DIR}/fuzz/not_watched.txt)
+  target_compile_options(blindfl_flags INTERFACE -fsanitize=fuzzer-no-link -fsanitize-coverage-ignorelist=${not_watched})
 endif()
 
 # blindfl_sees_torch(<target>): its sources include torch, which takes longer to read than they do: precompiled once, and ten

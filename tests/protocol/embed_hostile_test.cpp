@@ -158,13 +158,15 @@ class EmbedHostile : public ::testing::TestWithParam<Case> {
     TrainingStep(*scheme_, GetParam(), spoilt<Spoiling>(party, how)).all();
   }
   /// Whether each message is attacked in all ways, and not in one of them: where a run takes no time.
-  [[nodiscard]] bool in_all_ways() const { return GetParam().scheme == "plain" && !GetParam().by_ot; }
+  [[nodiscard]] bool in_all_ways() const { return GetParam().scheme == "plain" && !transfers_obliviously(); }
+  /// Each run then sets up random OTs.
+  [[nodiscard]] static bool transfers_obliviously() { return GetParam().by_ot || GetParam().top == Top::kShared; }
   /// Calls `attack` with every message that a layer sends, or, in the quick tests where a run takes its time, with a
   /// few of them: others in each test. `first_byte` is where it begins in the party's stream.
   void for_messages(
       std::size_t test,
       const std::function<void(Party, std::uint64_t number, const net::Message&, std::uint64_t first_byte)>& attack) {
-    const std::size_t stride = testing::kFull || in_all_ways() ? 1 : GetParam().by_ot ? 5 : 17;
+    const std::size_t stride = testing::kFull || in_all_ways() ? 1 : transfers_obliviously() ? 5 : 17;
     std::size_t seen = 0;
     for (const auto& [party, all] : messages()) {
       std::uint64_t first_byte = 0;
