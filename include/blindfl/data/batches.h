@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
@@ -52,6 +53,9 @@ struct Batch {
   /// Which rows of the training set the real rows are, the same at both parties; empty: not said. With them, layers
   /// pick the products that they keep of training rows: see nn/keep_products.h.
   std::vector<std::uint32_t> numbers{};
+  /// The batch of the next training step, with `numbers` as this one, if it is known: layers prepare for it while this
+  /// party waits for its peer. Both parties say so, or neither. Null: not said.
+  std::shared_ptr<const Batch> next{};
 };
 
 /// The given rows of `dataset` in the given order, padded with zeros to `batch_size` rows.

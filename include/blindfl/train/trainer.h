@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -107,7 +108,7 @@ class Trainer {
   void resume_after(std::size_t step);
 
  private:
-  [[nodiscard]] const std::vector<std::uint32_t>& next_batch();
+  [[nodiscard]] std::shared_ptr<data::Batch> batch_of(std::size_t step);
 
   const nn::FederatedModule& model_;
   BatchStep pass_;
@@ -119,6 +120,7 @@ class Trainer {
   bool begun_ = false;     ///< products that can be kept are
   std::size_t epoch_ = 0;  ///< that `batches_` are of; 0: none
   std::vector<std::vector<std::uint32_t>> batches_;
+  std::shared_ptr<data::Batch> coming_;  ///< of the next step, if it was made
 };
 
 /// Trains a model on this party's rows. Both parties call it at the same time with the same options, and with rows of

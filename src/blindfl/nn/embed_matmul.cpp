@@ -1,5 +1,6 @@
 #include "blindfl/nn/embed_matmul.h"
 
+#include <optional>
 #include <ostream>
 #include <utility>
 #include <vector>
@@ -43,10 +44,23 @@ EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::Emb
   for (const FederatedParameter& table : source_->tables) register_federated(table);
 }
 
+namespace {
+
+/// A party without fields knows the rows from its features, of which there may be none either.
+std::size_t padded_rows(const data::Batch& batch) {
+  return batch.fields.empty() ? batch.features.rows() : batch.fields.front().rows();
+}
+
+}  // namespace
+
 SourceOutput EmbedMatMulImpl::shares(const data::Batch& batch) {
-  // A party without fields knows the rows from its features, of which there may be none either.
-  const std::size_t rows = batch.fields.empty() ? batch.features.rows() : batch.fields.front().rows();
-  protocol::EmbedMatMul::Forward forward = layer().forward(batch.fields, rows);
+  const std::size_t rows = padded_rows(batch);
+  std::optional<protocol::ComingBatch> coming;
+  if (batch.next && !batch.next->numbers.empty() && padded_rows(*batch.next) == rows) {
+    coming = {batch.next->numbers, batch.next->fields};
+  }
+  protocol::EmbedMatMul::Forward forward =
+      layer().forward(batch.fields, rows, batch.numbers, coming ? &*coming : nullptr);
   return output_of(std::move(forward.output), batch.rows,
                    [source = source_, pass = std::make_shared<const protocol::EmbedPass>(std::move(forward.pass))](
                        const protocol::Derivative& derivative) { source->backward(*pass, derivative); });

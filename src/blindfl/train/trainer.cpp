@@ -89,14 +89,16 @@ Trainer::Trainer(const nn::FederatedModule& model, BatchStep step, const data::R
   }
 }
 
-const std::vector<std::uint32_t>& Trainer::next_batch() {
-  require<InvalidArgument>(!done(), "training has taken all of its ", steps(), " steps");
-  const std::size_t epoch = step_ / steps_per_epoch() + 1;
+std::shared_ptr<data::Batch> Trainer::batch_of(std::size_t step) {
+  const std::size_t epoch = step / steps_per_epoch() + 1;
   if (epoch != epoch_) {
     batches_ = order_.batches(epoch);
     epoch_ = epoch;
   }
-  return batches_[step_ % steps_per_epoch()];
+  const std::vector<std::uint32_t>& numbers = batches_[step % steps_per_epoch()];
+  auto batch = std::make_shared<data::Batch>(rows_.batch(numbers, options_.batch));
+  batch->numbers = numbers;
+  return batch;
 }
 
 void Trainer::keep_products() {
@@ -107,10 +109,12 @@ void Trainer::keep_products() {
 }
 
 StepReport Trainer::take_step(const BeforeStep& before_step) {
-  const std::vector<std::uint32_t>& numbers = next_batch();
+  require<InvalidArgument>(!done(), "training has taken all of its ", steps(), " steps");
   keep_products();
-  data::Batch batch = rows_.batch(numbers, options_.batch);
-  batch.numbers = numbers;
+  const std::shared_ptr<data::Batch> taken = coming_ ? std::move(coming_) : batch_of(step_);
+  coming_ = step_ + 1 < steps() ? batch_of(step_ + 1) : nullptr;
+  taken->next = coming_;
+  const data::Batch& batch = *taken;
   const StepLoss loss = pass_(batch);
   optimizer_.zero_grad();
   loss.backward();
@@ -118,7 +122,7 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
   optimizer_.step();
   ++step_;
 
-  return {.epoch = epoch_,
+  return {.epoch = (step_ - 1) / steps_per_epoch() + 1,
           .epochs = options_.epochs,
           .step = step_,
           .steps = steps(),
@@ -131,6 +135,7 @@ void Trainer::resume_after(std::size_t step) {
   require<InvalidArgument>(step <= steps(), "training has ", steps(), " steps: it cannot resume after ", step);
   step_ = step;
   begun_ = false;
+  coming_ = nullptr;
 }
 
 void fit(const nn::FederatedModule& model, const Forward& forward, const Loss& loss, const data::Dataset& rows,

@@ -70,6 +70,17 @@ struct SchemeKeys {
   [[nodiscard]] bool repeat() const { return scoring != 0; }
 };
 
+/// What a party can do while it waits for its peer.
+class IdleWork {
+ public:
+  IdleWork() = default;
+  IdleWork(const IdleWork&) = delete;
+  IdleWork& operator=(const IdleWork&) = delete;
+  virtual ~IdleWork() = default;
+  /// Does a small piece of it. Returns false if there is nothing to do. Throws nothing.
+  virtual bool prepare() = 0;
+};
+
 /// One party's side of a joint computation with one peer: its role, its keys, the peer's public keys, its randomness.
 class Session {
  public:
@@ -133,6 +144,8 @@ class Session {
   /// Does a small piece of the work of coming replies that needs no data, as a party that waits for its peer does
   /// anyway; never under keys of a RepeatableScoring. Returns false if there is nothing to do.
   bool prepare();
+  /// From here on `prepare` does that, too, for as long as somebody else holds it. Not during an exchange.
+  void when_waiting(const std::shared_ptr<IdleWork>& work);
   /// The time that layers and openings took so far, waiting for the peer and the line included.
   [[nodiscard]] Stopwatch& protocol_time() { return protocol_time_; }
 
@@ -239,6 +252,7 @@ class Session {
   std::string id_;
   std::vector<Agreement> unsettled_;
   std::size_t next_prepared_ = 0;
+  std::vector<std::weak_ptr<IdleWork>> idle_work_;
   std::optional<MaskKey> mask_key_;
   std::uint64_t scorings_ = 0;                  ///< how often masks began to repeat
   std::map<KeyName, SchemeKeys> scoring_keys_;  ///< of the last time

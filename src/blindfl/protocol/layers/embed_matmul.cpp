@@ -95,15 +95,10 @@ void EmbedMatMul::begin_pass(Pass pass, std::size_t rows) {
     if (both_ways || at_b) product->expect_to_multiply(rows);
     if (both_ways || !at_b) product->expect_to_encrypt(rows);
   }
-  OtCount ots;
-  for (const auto& table : tables_) {
-    table->product().take_keys(pass, rows);
-    ots = ots + table->product().ots(rows);
-  }
-  if (pass == Pass::kForward && ots.sending + ots.receiving > 0) session_.ots().reserve(ots);
+  for (const auto& table : tables_) table->product().take_keys(pass, rows);
 }
 
-void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const {
+void EmbedMatMul::check_categories(std::span<const IntMatrix> categories, std::size_t rows) const {
   const std::vector<EmbedField>& fields = params_->fields(session_.party());
   require<InvalidArgument>(categories.size() == fields.size(), "layer '", params_->spec().name, "' takes ",
                            fields.size(), " fields of this party, the batch has ", categories.size());
@@ -125,52 +120,43 @@ void EmbedMatMul::check_categories(const std::vector<IntMatrix>& categories, std
   }
 }
 
-void EmbedMatMul::ask(const std::vector<IntMatrix>& categories, std::size_t rows) {
-  std::uint64_t bytes = 0;
-  std::size_t own = 0;
-  for (const auto& table : tables_) {
-    if (!table->mine()) continue;
-    table->product().ask(categories[own++]);
-    bytes += table->product().ask_bytes(rows);
-  }
+std::shared_ptr<BatchKeys> EmbedMatMul::keys_of(std::span<const IntMatrix> categories, std::size_t rows,
+                                                std::span<const std::uint32_t> numbers) {
+  if (ahead_ && ahead_->are_of(numbers, rows)) return std::exchange(ahead_, nullptr);
+  auto keys = std::make_shared<BatchKeys>(session_, tables_, rows, numbers);
+  keys->ask(categories);
   session_.exchange(
-      bytes,
-      [&] {
-        for (const auto& table : tables_) {
-          if (table->mine()) table->product().send_ask();
-        }
-      },
-      [&] {
-        for (const auto& table : tables_) {
-          if (!table->mine()) table->product().receive_ask(rows);
-        }
-      });
-  for (const auto& table : tables_) {
-    if (!table->mine()) table->product().take_ask(rows);
-  }
+      keys->ask_bytes(), [&] { keys->send_asks(); }, [&] { keys->receive_asks(); });
+  keys->take_asks();
+  return keys;
 }
 
 // Step 0 of the forward pass: shares of tables and weights travel once per change, not once per use.
-void EmbedMatMul::refresh_operands(std::size_t rows) {
+void EmbedMatMul::refresh_operands(std::size_t rows, BatchKeys& keys, BatchKeys* next) {
   const std::uint64_t of_weights = embedding_.operand_bytes(rows, weight_->version);
-  std::uint64_t bytes = of_weights;
+  std::uint64_t bytes = of_weights + keys.answer_bytes() + (next != nullptr ? next->ask_bytes() : 0);
   for (const auto& table : tables_) bytes += table->mine() ? 0 : table->product().operand_bytes(rows);
   session_.exchange(
       bytes,
       [&] {
+        keys.send_answers();
         for (const auto& table : tables_) {
           if (!table->mine()) table->product().send_operand(rows);
         }
         if (of_weights > 0)
           embedding_.send_operand(rows, weight_->version,
                                   stack_rows(limbs_, narrowed(weight_->piece, params_->output_ring())));
+        if (next != nullptr) next->send_asks();
       },
       [&] {
+        keys.receive_answers();
         for (const auto& table : tables_) {
           if (table->mine()) table->product().receive_operand(rows);
         }
         embedding_.receive_operand(rows, weight_->version);
+        if (next != nullptr) next->receive_asks();
       });
+  keys.take_answers();
 }
 
 // This party's share of E: all tables at once, those of its own fields and those of the peer's. Each is a number that
@@ -209,20 +195,37 @@ ShareMatrix EmbedMatMul::multiply_pieces(const ShareMatrix& embeddings) {
       share += multiply(left, stack_rows(limbs_, narrowed(weight_->piece, params_->output_ring())), session_.pool()));
 }
 
-EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows) {
+EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categories, std::size_t rows,
+                                          std::span<const std::uint32_t> numbers, const ComingBatch* coming) {
   const Stopwatch::Lap lap(session_.protocol_time());
   check_categories(categories, rows);
+  if (params_->fields_by_ot() == 0 || session_.repeats_masks()) coming = nullptr;
+  if (coming != nullptr) check_categories(coming->categories, rows);
   std::uint64_t version = weight_->version;
   for (const auto& table : tables_) version += table->product().version();
   session_.check_scoring(layer_, params_->spec().name, version);
   begin_pass(Pass::kForward, rows);
-  ask(categories, rows);
-  refresh_operands(rows);
+  if (params_->fields_by_ot() > 0) {
+    const OtCount once = BatchKeys::ots(tables_, rows);
+    OtCount ots = ahead_ && ahead_->are_of(numbers, rows) ? OtCount{} : once;
+    if (coming != nullptr) ots = ots + once;
+    session_.ots().reserve(ots);
+  }
+  const std::shared_ptr<BatchKeys> keys = keys_of(categories, rows, numbers);
+  keys->use();
+  std::shared_ptr<BatchKeys> next;
+  if (coming != nullptr) {
+    next = std::make_shared<BatchKeys>(session_, tables_, rows, coming->numbers);
+    next->ask(coming->categories);
+  }
+  refresh_operands(rows, *keys, next.get());
+  if (next) {
+    next->take_asks();
+    session_.when_waiting(next);
+  }
   ShareMatrix embeddings = look_up(categories, rows);
   ShareMatrix share = multiply_pieces(embeddings);
-  EmbedPass pass{categories, std::move(embeddings), {}};
-  for (const auto& table : tables_) pass.keys.push_back(table->product().keep_keys());
-  return {{std::move(share), params_->output_bits()}, std::move(pass)};
+  return {{std::move(share), params_->output_bits()}, {categories, std::move(embeddings), keys, std::move(next)}};
 }
 
 // Weights are rounded in the ring of 2^128: as numbers they are far too short for that to fail.
@@ -344,15 +347,18 @@ void EmbedMatMul::table_gradients(const EmbedPass& pass, const ShareMatrix& raw,
     }
   };
   session_.exchange(
-      operand_bytes,
+      operand_bytes + (pass.next ? pass.next->answer_bytes() : 0),
       [&] {
         for_tables(false, [&](EmbeddingTable& table, std::size_t t) { table.product().send_derivative(parts[t]); });
+        if (pass.next) pass.next->send_answers();
       },
       [&] {
         for_tables(true, [&](EmbeddingTable& table, std::size_t t) {
           table.product().receive_derivative(*categories[t], &parts[t]);
         });
+        if (pass.next) pass.next->receive_answers();
       });
+  ahead_ = pass.next;
   session_.exchange(
       reply_bytes,
       [&] {
@@ -383,8 +389,9 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
                              " outputs, and the share of their derivative ", derivative.shared->cols(), " columns");
     share = derivative_share(derivative, params_->derivative_scale(), params_->derivative_ring(), spec.name);
   }
-  for (std::size_t t = 0; t < tables_.size(); ++t) {
-    tables_[t]->product().take_kept(t < pass.keys.size() ? pass.keys[t] : nullptr);
+  if (pass.keys) {
+    pass.keys->serve(spec.name);
+    pass.keys->use();
   }
   begin_pass(Pass::kBackward, pass.embeddings.rows());
   // Before values wait for it.
@@ -432,6 +439,7 @@ void EmbedMatMul::load(ByteSource& in) {
     for (const auto& table : tables_) table->load(in);
     weight_->version = weight.version;
     weight_->piece = std::move(weight.piece);
+    ahead_.reset();
     embedding_.forget();
     embedding_derivative_.forget();
     origin_.loaded(session_, what, origin, clock());

@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <vector>
 
+#include "blindfl/protocol/layers/batch_keys.h"
 #include "blindfl/protocol/layers/embedding_table.h"
 #include "blindfl/protocol/session/output.h"
 
@@ -26,9 +28,9 @@
 //   dE = e R_A^T (A alone) + f R_B^T (B alone) + product(e at A, R_B^T at B) + product(f at B, R_A^T at A)
 //
 // The left side of a product must be a number, and L_A, L_B are; so in dW shares of dZ are on the right, as elements of
-// a ring, and nothing can fail. In dE neither side is short. Shares of dZ are taken modulo a power of 2 that has 40
-// bits and the logarithm of the run's values to spare, and read as numbers: they add up to dZ but for a chance of 2^-40
-// for the run. Numbers that long are cut into limbs.
+// a ring. In dE neither side is short: but a result modulo 2^t needs its left side modulo 2^t only, so that each party
+// takes its share of dZ modulo 2^t, as any number that is the same modulo 2^t. Numbers that long are cut into limbs.
+// Nothing can fail; dW and dE are lifted from their rings exactly.
 
 namespace blindfl::protocol {
 
@@ -36,8 +38,14 @@ namespace blindfl::protocol {
 struct EmbedPass {
   std::vector<IntMatrix> categories;  ///< this party's, field by field
   ShareMatrix embeddings;             ///< this party's share of E: signed numbers of at most 62 bits
-  /// Of tables by oblivious transfer, null for others. They serve one backward pass.
-  std::vector<std::shared_ptr<LookupKeys>> keys{};
+  std::shared_ptr<BatchKeys> keys{};  ///< of tables by oblivious transfer. They serve one backward pass
+  std::shared_ptr<BatchKeys> next{};  ///< those of the coming batch, if it was said; null if there are no such tables
+};
+
+/// The batch that the next forward pass is for, where it is known: both parties say so, or neither.
+struct ComingBatch {
+  std::span<const std::uint32_t> numbers;  ///< which rows these are, the same at both parties
+  std::span<const IntMatrix> categories;   ///< this party's, field by field
 };
 
 /// This party's shares of the gradients, at the weights' gradient scales: those of the mean loss over the real rows,
@@ -67,9 +75,14 @@ class EmbedMatMul {
   /// This party's share of Z for its own categories, a matrix for each of its fields (`encode_categories`).
   /// Cost: a product for each field, then one each way; what is encrypted travels only if it has changed, what is
   /// looked up in by oblivious transfer in every pass.
-  /// `rows` is the batch's number of rows, which a party without fields cannot tell from them.
-  /// Reveals: the number of rows. Throws InvalidArgument if `categories` are not what the layer was made for.
-  [[nodiscard]] Forward forward(const std::vector<IntMatrix>& categories, std::size_t rows);
+  /// `rows` is the batch's number of rows, which a party without fields cannot tell from them. Keys of tables by
+  /// oblivious transfer take a flight of their own, unless they were made ahead: with a `coming` batch of as many rows,
+  /// those of it are asked for here, made while a party waits, and there when the backward pass is done; the pass with
+  /// these `numbers` takes them. Nothing is made ahead while masks repeat.
+  /// Reveals: the number of rows. Throws InvalidArgument if `categories`, or coming ones, are not what the layer was
+  /// made for.
+  [[nodiscard]] Forward forward(const std::vector<IntMatrix>& categories, std::size_t rows,
+                                std::span<const std::uint32_t> numbers = {}, const ComingBatch* coming = nullptr);
 
   /// This party's shares of the gradients, with the weights that `forward` had.
   /// Cost: two products with dZ at B, under a shared top two each way at the same time, and one for each field.
@@ -94,10 +107,12 @@ class EmbedMatMul {
  private:
   void draw_weight(SeededRandom& random);
   void begin_pass(Pass pass, std::size_t rows);
-  void check_categories(const std::vector<IntMatrix>& categories, std::size_t rows) const;
-  /// Of tables by oblivious transfer: what each party wants to look up in the other's shares.
-  void ask(const std::vector<IntMatrix>& categories, std::size_t rows);
-  void refresh_operands(std::size_t rows);
+  void check_categories(std::span<const IntMatrix> categories, std::size_t rows) const;
+  /// Keys for tables by oblivious transfer: those that were made ahead, or, with a flight of their own, new ones.
+  [[nodiscard]] std::shared_ptr<BatchKeys> keys_of(std::span<const IntMatrix> categories, std::size_t rows,
+                                                   std::span<const std::uint32_t> numbers);
+  /// With it travels what is asked for the coming batch, if `next` is not null.
+  void refresh_operands(std::size_t rows, BatchKeys& keys, BatchKeys* next);
   [[nodiscard]] ShareMatrix look_up(const std::vector<IntMatrix>& categories, std::size_t rows);
   [[nodiscard]] ShareMatrix multiply_pieces(const ShareMatrix& embeddings);
   /// Shares of dW and dE, not yet rescaled.
@@ -125,6 +140,7 @@ class EmbedMatMul {
   Limbs derivative_limbs_;  ///< the same: of shares of dZ
   std::vector<std::unique_ptr<EmbeddingTable>> tables_;
   std::shared_ptr<Weight> weight_;
+  std::shared_ptr<BatchKeys> ahead_;  ///< of the batch that the last backward pass knew to come
   // The three products with the whole of E or W: each party's share L with the other's R; dZ^T, and dZ, at B with L and
   // R^T of A's. Under a shared top each party's L^T with the other's share of dZ, and its share of dZ with the other's
   // R^T.

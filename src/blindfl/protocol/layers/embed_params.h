@@ -96,6 +96,8 @@ class EmbedMatMulParams {
   /// Whether gradients of W and dE are lifted exactly (session/room_lift.h), in rings with room for all that they can
   /// be: under a shared top, where nobody has dZ; and beside tables by oblivious transfer, where there are random OTs.
   [[nodiscard]] bool lifts_with_room() const { return shared() || fields_by_ot() > 0; }
+  /// Tables by oblivious transfer, of both parties.
+  [[nodiscard]] std::size_t fields_by_ot() const;
   /// These, in a batch of `rows` rows.
   [[nodiscard]] std::vector<RoomLift> lifts(std::size_t rows) const;
   /// The chance that reading one share of dE as a number fails.
@@ -155,7 +157,6 @@ class EmbedMatMulParams {
   [[nodiscard]] std::size_t products_and_lifts() const {
     return (shared() ? 6 : 4) + 2 * (spec_.fields_a.size() + spec_.fields_b.size());
   }
-  [[nodiscard]] std::size_t fields_by_ot() const;
   [[nodiscard]] Limbs least_traffic(const he::Scheme& scheme, int value_bits,
                                     const std::function<he::ProductSpec(const Limbs&)>& product) const;
   /// Of a product that opens so many values in a pass: see ProductSpec.

@@ -95,32 +95,66 @@ OtCount ObliviousProduct::ots(std::size_t rows) {
   return mine() ? OtCount{.receiving = count} : OtCount{.sending = count};
 }
 
-void ObliviousProduct::ask(const IntMatrix& x) {
+void ObliviousProduct::ask(LookupKeys& keys, const IntMatrix& x) {
   const std::vector<std::uint32_t> categories = categories_of(x, spec_.layer_name);
   Random random = session_.random();
-  keys_ = std::make_shared<LookupKeys>();
-  ask_ = keys_->chooser
-             .emplace(plan(x.rows()), next_use(), categories, session_.ots().receiver(), random, ot::fastest_kernels(),
-                      &seeds_)
-             .ask();
+  keys.ask = keys.chooser
+                 .emplace(plan(x.rows()), next_use(), categories, session_.ots().receiver(), random,
+                          ot::fastest_kernels(), &seeds_)
+                 .ask();
 }
 
-void ObliviousProduct::send_ask() {
-  session_.channel().send(message(steps::kLookupAsk, ask_.size()), ask_);
-  ask_.clear();
+void ObliviousProduct::send_ask(LookupKeys& keys) {
+  session_.channel().send(message(steps::kLookupAsk, keys.ask.size()), keys.ask);
+  keys.ask.clear();
 }
 
-void ObliviousProduct::receive_ask(std::size_t rows) {
-  ask_ = session_.channel().receive(message(steps::kLookupAsk, ask_bytes(rows)));
+void ObliviousProduct::receive_ask(LookupKeys& keys, std::size_t rows) {
+  keys.ask = session_.channel().receive(message(steps::kLookupAsk, ask_bytes(rows)));
 }
 
-void ObliviousProduct::take_ask(std::size_t rows) {
-  keys_ = std::make_shared<LookupKeys>();
-  keys_->keeper.emplace(plan(rows), next_use(), session_.ots().sender(), ot::fastest_kernels(), &seeds_);
+void ObliviousProduct::take_ask(LookupKeys& keys, std::size_t rows) {
+  keys.keeper.emplace(plan(rows), next_use(), session_.ots().sender(), ot::fastest_kernels(), &seeds_);
+}
+
+void ObliviousProduct::make_answer(LookupKeys& keys) {
+  if (keys.ask.empty()) return;
+  Random random = session_.random();
+  keys.answer = keys.keeper->answer(keys.ask, random);
+  keys.ask.clear();
+}
+
+void ObliviousProduct::send_answer(LookupKeys& keys) {
+  closing([&] {
+    make_answer(keys);
+    session_.channel().send(message(steps::kLookupKeys, keys.answer.size()), keys.answer);
+    keys.answer.clear();
+  });
+}
+
+void ObliviousProduct::receive_answer(LookupKeys& keys, std::size_t rows) {
+  keys.answer = session_.channel().receive(message(steps::kLookupKeys, answer_bytes(rows)));
+}
+
+void ObliviousProduct::take_answer(LookupKeys& keys) {
+  if (keys.answer.empty()) return;
+  closing([&] { keys.chooser->take_keys(keys.answer); });
+  keys.answer.clear();
+}
+
+bool ObliviousProduct::prepare_keys(LookupKeys& keys) {
+  if (mine() ? keys.answer.empty() : keys.ask.empty()) return false;
+  if (mine()) {
+    keys.chooser->take_keys(keys.answer);
+    keys.answer.clear();
+  } else {
+    make_answer(keys);
+  }
+  return true;
 }
 
 std::uint64_t ObliviousProduct::operand_bytes(std::size_t rows) {
-  return plan(rows).answer_bytes() + table_message(rows).size;
+  return table_message(rows).size;
 }
 
 // The digest is of values that have little entropy before the first step: under a key of this party's it tells nothing
@@ -138,11 +172,7 @@ void ObliviousProduct::send_operand(std::size_t rows) {
   SecretVector<Lookup> words((table.rows() + 1) * table.cols());
   std::ranges::transform(table.values(), words.begin(), [](UInt128 v) { return low64(v); });
   closing([&] {
-    Random random = session_.random();
-    ot::TableKeeper& keeper = *keys_->keeper;
-    const Bytes answer = keeper.answer(std::exchange(ask_, {}), random);
-    session_.channel().send(message(steps::kLookupKeys, answer.size()), answer);
-    ot::TableKeeper::Sent<Lookup> sent = keeper.gather<Lookup>(words);
+    ot::TableKeeper::Sent<Lookup> sent = keys_->keeper->gather<Lookup>(words);
     if (session_.repeats_masks()) {
       const Bytes digest = own_digest(table);
       sent.message.insert(sent.message.end(), digest.begin(), digest.end());
@@ -153,7 +183,6 @@ void ObliviousProduct::send_operand(std::size_t rows) {
 }
 
 void ObliviousProduct::receive_operand(std::size_t rows) {
-  answer_ = session_.channel().receive(message(steps::kLookupKeys, plan(rows).answer_bytes()));
   masked_ = session_.channel().receive(table_message(rows));
   peer_digest_.clear();
   if (!session_.repeats_masks()) return;
@@ -167,19 +196,9 @@ ShareMatrix ObliviousProduct::receive(std::size_t /*rows*/) {
 
 ShareMatrix ObliviousProduct::send(const IntMatrix& x) {
   return closing([&] {
-    ot::TableChooser& chooser = *keys_->chooser;
-    chooser.take_keys(std::exchange(answer_, {}));
-    const SecretVector<Lookup> words = chooser.gather<Lookup>(std::exchange(masked_, {}));
+    const SecretVector<Lookup> words = keys_->chooser->gather<Lookup>(std::exchange(masked_, {}));
     return matrix_of<Lookup>(words, x.rows(), spec_.dimension, spec_.lookup_scale, kPieceRing);
   });
-}
-
-void ObliviousProduct::take_kept(const std::shared_ptr<LookupKeys>& keys) {
-  require<InvalidArgument>(keys != nullptr && !keys->served, "layer '", spec_.layer_name,
-                           "': a pass over tables by oblivious transfer has one backward pass, for its keys serve "
-                           "once. Call forward again");
-  keys->served = true;
-  keys_ = keys;
 }
 
 void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {
@@ -216,7 +235,7 @@ std::optional<ShareMatrix> ObliviousProduct::send_gradient(const IntMatrix& x, c
 void ObliviousProduct::load(ByteSource& /*in*/) {
   keys_.reset();
   share_.reset();
-  for (Bytes* bytes : {&ask_, &answer_, &masked_, &peer_digest_}) bytes->clear();
+  for (Bytes* bytes : {&masked_, &peer_digest_}) bytes->clear();
 }
 
 }  // namespace blindfl::protocol

@@ -17,9 +17,9 @@
 //
 //   has X and U                                       the other, which has V
 //     ask, send_ask        --- choices, hidden --->     receive_ask, take_ask
-//     receive_operand      <--- keys, masked V ---      send_operand
-//     send                                              receive                 shares of X V: no message
-//     receive_derivative   <--- masked D ---            send_derivative         the same keys, other masks
+//     receive_answer       <--- keys ---                send_answer             both ahead of the batch, where it is
+//     known receive_operand      <--- masked V ---            send_operand send receive                 shares of X V:
+//     no message receive_derivative   <--- masked D ---            send_derivative         the same keys, other masks
 //     send_gradient                                     receive_gradient        shares of X^T D: no message
 //
 // V travels rounded, modulo a power of 2, as shares of embeddings are needed. Keys are fresh in every pass, while masks
@@ -27,11 +27,12 @@
 
 namespace blindfl::protocol {
 
-/// One party's keys of one pass. Never saved.
+/// One party's keys of one batch. Never saved.
 struct LookupKeys {
   std::optional<ot::TableChooser> chooser;  ///< at the party that has X
   std::optional<ot::TableKeeper> keeper;    ///< at the other
-  bool served = false;                      ///< whether a backward pass has taken them
+  Bytes ask{};                              ///< until it is sent, or answered
+  Bytes answer{};                           ///< until it is sent, or taken
 };
 
 struct ObliviousProductSpec {
@@ -62,12 +63,16 @@ class ObliviousProduct final : public WeightProduct {
   OtCount ots(std::size_t rows) override;
   std::uint64_t ask_bytes(std::size_t rows) override { return plan(rows).ask_bytes(); }
   /// Throws InvalidArgument if a row has something else than one category or none.
-  void ask(const IntMatrix& x) override;
-  void send_ask() override;
-  void receive_ask(std::size_t rows) override;
-  void take_ask(std::size_t rows) override;
-  std::shared_ptr<LookupKeys> keep_keys() override { return std::exchange(keys_, nullptr); }
-  void take_kept(const std::shared_ptr<LookupKeys>& keys) override;
+  void ask(LookupKeys& keys, const IntMatrix& x) override;
+  void send_ask(LookupKeys& keys) override;
+  void receive_ask(LookupKeys& keys, std::size_t rows) override;
+  void take_ask(LookupKeys& keys, std::size_t rows) override;
+  std::uint64_t answer_bytes(std::size_t rows) override { return plan(rows).answer_bytes(); }
+  void send_answer(LookupKeys& keys) override;
+  void receive_answer(LookupKeys& keys, std::size_t rows) override;
+  void take_answer(LookupKeys& keys) override;
+  bool prepare_keys(LookupKeys& keys) override;
+  void use_keys(std::shared_ptr<LookupKeys> keys) override { keys_ = std::move(keys); }
   Bytes peer_digest() const override { return peer_digest_; }
 
   std::uint64_t operand_bytes(std::size_t rows) override;
@@ -94,6 +99,7 @@ class ObliviousProduct final : public WeightProduct {
  private:
   [[nodiscard]] const ot::TablePlan& plan(std::size_t rows);
   [[nodiscard]] ot::TableUse next_use();
+  void make_answer(LookupKeys& keys);
   [[nodiscard]] net::Message message(net::Step step, std::uint64_t size) const;
   [[nodiscard]] net::Message table_message(std::size_t rows);
   /// A keyed digest of the table, which only this party can compute.
@@ -106,9 +112,7 @@ class ObliviousProduct final : public WeightProduct {
   std::map<std::size_t, ot::TablePlan> plans_;  // by rows
   std::uint64_t step_ = 0;                      // of this session: never set back
   ot::TableSeeds seeds_;
-  std::shared_ptr<LookupKeys> keys_;
-  Bytes ask_;
-  Bytes answer_;
+  std::shared_ptr<LookupKeys> keys_;  // of the pass that is under way
   Bytes masked_;
   Bytes peer_digest_;
   std::optional<ShareMatrix> share_;  // of the lookup at the party that has V; of the gradient at either

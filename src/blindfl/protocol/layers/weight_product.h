@@ -54,7 +54,7 @@ struct WeightProductSpec {
   std::optional<double> most_derivatives{};
 };
 
-/// Keys of a forward pass that its backward pass needs, too: oblivious_product.h.
+/// Keys of a batch, for its forward and its backward pass: oblivious_product.h.
 struct LookupKeys;
 
 /// One party's side of the products with one weight matrix. Both parties make the same calls at the same time.
@@ -77,19 +77,23 @@ class WeightProduct {
   /// of each pass, before everything below. With updates under encryption it makes what updates the weight.
   virtual void take_keys(Pass pass, std::size_t rows) = 0;
 
-  // Products by oblivious transfer begin with a message of the party that has X, which the other answers with its
-  // operand. No other products do. OTs are taken by `ask` and `take_ask`, outside of any exchange.
+  // Products by oblivious transfer have keys for each batch: the party that has X asks, and the other answers. No other
+  // products do. OTs are taken by `ask` and `take_ask`, outside of any exchange. See batch_keys.h, which calls these.
   [[nodiscard]] virtual OtCount ots(std::size_t /*rows*/) { return {}; }
   [[nodiscard]] virtual std::uint64_t ask_bytes(std::size_t /*rows*/) { return 0; }
-  virtual void ask(const IntMatrix& /*x*/) {}
-  virtual void send_ask() {}
-  virtual void receive_ask(std::size_t /*rows*/) {}
-  virtual void take_ask(std::size_t /*rows*/) {}
-  /// After `send` or `receive`: keys for the pass to keep. Null where there are none.
-  [[nodiscard]] virtual std::shared_ptr<LookupKeys> keep_keys() { return nullptr; }
-  /// Before `send_derivative` or `receive_derivative`, with the keys of that pass.
-  /// Throws InvalidArgument if they have served a backward pass already.
-  virtual void take_kept(const std::shared_ptr<LookupKeys>& /*keys*/) {}
+  virtual void ask(LookupKeys& /*keys*/, const IntMatrix& /*x*/) {}
+  virtual void send_ask(LookupKeys& /*keys*/) {}
+  virtual void receive_ask(LookupKeys& /*keys*/, std::size_t /*rows*/) {}
+  virtual void take_ask(LookupKeys& /*keys*/, std::size_t /*rows*/) {}
+  [[nodiscard]] virtual std::uint64_t answer_bytes(std::size_t /*rows*/) { return 0; }
+  virtual void send_answer(LookupKeys& /*keys*/) {}
+  virtual void receive_answer(LookupKeys& /*keys*/, std::size_t /*rows*/) {}
+  virtual void take_answer(LookupKeys& /*keys*/) {}
+  /// Makes an answer that is to be sent, or takes one that has arrived. Returns false if there is none.
+  virtual bool prepare_keys(LookupKeys& /*keys*/) { return false; }
+  /// Before `send_operand` or `receive_operand` of a pass, and again before its `send_derivative` or
+  /// `receive_derivative`. Null where there are none.
+  virtual void use_keys(std::shared_ptr<LookupKeys> /*keys*/) {}
   /// While masks repeat, at the party that has X, after `receive_operand`: what tells V from others. Empty where shares
   /// of X V repeat themselves.
   [[nodiscard]] virtual Bytes peer_digest() const { return {}; }

@@ -238,11 +238,19 @@ std::size_t Session::keys_to_save() const {
 // A piece of work under one key at a time, so that none of them starves.
 bool Session::prepare() {
   if (ots_ && ots_->prepare()) return true;
+  for (const std::weak_ptr<IdleWork>& work : idle_work_) {
+    if (const std::shared_ptr<IdleWork> held = work.lock(); held && held->prepare()) return true;
+  }
   for (std::size_t i = 0; i < prepared_.size(); ++i) {
     const SchemeKeys& keys = *prepared_[next_prepared_++ % prepared_.size()];
     if (keys.owner->prepare() || keys.peer->prepare()) return true;
   }
   return false;
+}
+
+void Session::when_waiting(const std::shared_ptr<IdleWork>& work) {
+  std::erase_if(idle_work_, [](const std::weak_ptr<IdleWork>& one) { return one.expired(); });
+  idle_work_.push_back(work);
 }
 
 // Each checks what the other says of itself, so a mismatch stops both at once.
