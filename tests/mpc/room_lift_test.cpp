@@ -4,6 +4,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 
 #include "blindfl/base/error.h"
 #include "blindfl/ot/ring_and.h"
@@ -179,6 +180,31 @@ TEST_F(LiftWithRoom, OfAPartyOutOfStepIsRefused) {
 
 ot::RingAndSizes some_sizes() {
   return ot::RingAndSizes({{3, 12}, {2, 128}});
+}
+
+// Words of 88 bits: where both halves of a pad were the same, the low bits would be in the high ones, but for the secret.
+TEST(RingAnd, WordsHaveNoBitsInCommonWithThemselves) {
+  constexpr std::size_t kCount = 640;
+  constexpr std::size_t kBytes = 11;
+  DealtDirection pools{DealtDirection::draw_leaves()};
+  pools.extend_to(kCount);
+  const ot::RingAndSizes sizes({{kCount, 8 * kBytes}});
+  ot::RingAndSender sender(sizes, pools.sender);
+  ot::RingAndReceiver receiver(sizes, pools.receiver);
+  const ot::BitWords bits(kCount / 64);
+  const auto sent = sender.send(receiver.choose(bits), bits);
+  const SecretVector<UInt128> received = receiver.finish(sent.message);
+  const auto repeats = [](UInt128 number) {
+    const auto difference = static_cast<std::uint32_t>(number >> 64) - static_cast<std::uint32_t>(number);
+    return ((difference + 1) & 0xFFFFFF) <= 2;
+  };
+  for (std::size_t i = 0; i < kCount; ++i) {
+    UInt128 word = 0;
+    std::memcpy(&word, sent.message.data() + i * kBytes, kBytes);
+    EXPECT_FALSE(repeats(word)) << i;
+    EXPECT_FALSE(repeats(sent.shares[i])) << i;
+    EXPECT_FALSE(repeats(received[i])) << i;
+  }
 }
 
 // Local steps: what a peer can send instead.

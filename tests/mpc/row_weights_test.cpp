@@ -144,6 +144,12 @@ TEST_F(RowWeights, MultiplyRowsExactlyAndCostWhatIsSaid) {
   }
 }
 
+// A wrap around adds 2^128 to one that was rounded in between: it is as likely as the product is large.
+TEST_F(RowWeights, FailWithAChanceThatIsSaid) {
+  EXPECT_EQ(weighted_failure(1, 256, 32), 0x1p-72);
+  EXPECT_EQ(weighted_failure(1024, 256, 18), 0x1p-76);
+}
+
 // What is below the last bit is rounded, and nothing is rounded up to the limit.
 TEST_F(RowWeights, AreRoundedToTheirScale) {
   const SharedPair ones = shared(4, 1, std::vector<double>(4, 1), 32);

@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/mpc/top_parts.h"
 #include "blindfl/nn/shared_loss.h"
 #include "blindfl/nn/shared_modules.h"
 #include "nn/vertical_fixture.h"
@@ -112,6 +113,24 @@ TEST_F(SharedLayers, LoadedWeightsMultiplyAlthoughTheirVersionIsThatOfOthers) {
   const torch::Tensor weight = opened(a.weight, b.weight);
   EXPECT_LE(largest_difference(opened_rows(a.z, b.z), torch::mm(plain, weight) + opened(a.bias, b.bias)), 1e-4);
   EXPECT_LE(largest_difference(opened_rows(a.dx, b.dx), torch::mm(plain.flip(0), weight.t())), 1e-4);
+}
+
+// 256 rows whose derivatives fit in their ring, and the sums of these do not.
+TEST_F(SharedLayers, BiasesLearnFromSumsThatAreLongerThanAValue) {
+  const torch::Tensor plain = torch::tensor({{1100.0, -1100.0}}).expand({kGiven, kCols}).contiguous();
+  const Shared x(torch::ones({kGiven, kCols}));
+  const Shared d(plain, mpc::kValueRing);
+  const auto [a, b] = parties_.run([&](Session& s) {
+    SharedBias bias(s, kCols, 0.1, options_);
+    SharedLinear linear(s, kCols, kCols, options_);
+    bias(x.at(s)).backward({.share = d.of(s.party())});
+    linear(x.at(s)).backward({.share = d.of(s.party())});
+    return std::pair{*bias->bias().grad(), *linear->bias().grad()};
+  });
+  const torch::Tensor sums = plain.sum(0, /*keepdim=*/true) * static_cast<std::int64_t>(kTimes);
+  ASSERT_GT(sums.max().item<double>(), 0x1p18);
+  EXPECT_LE(largest_difference(opened(a.first, b.first), sums), 1e-2);
+  EXPECT_LE(largest_difference(opened(a.second, b.second), sums), 1e-2);
 }
 
 class SharedActivations : public ::testing::TestWithParam<SmoothActivation> {

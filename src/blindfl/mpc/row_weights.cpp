@@ -51,6 +51,10 @@ PartyCost weighted_cost(std::size_t values) {
   return by_party(row_factor_cost(values, kRowWeightBits));
 }
 
+double weighted_failure(std::size_t values, double largest, int scale) {
+  return static_cast<double>(values) * std::ldexp(largest, scale + kRowWeightScale - ShareMatrix::kMostRingBits);
+}
+
 ShareMatrix weighted(Session& session, std::uint32_t layer, const ShareMatrix& share, std::span<const double> weights) {
   const bool at_a = session.party() == Party::kA;
   require<InvalidArgument>(share.ring_bits() == ShareMatrix::kMostRingBits && share.rows() > 0,

@@ -23,5 +23,7 @@ constexpr int kRowWeightBits = 4 + kRowWeightScale;
 [[nodiscard]] ShareMatrix weighted(Session& session, std::uint32_t layer, const ShareMatrix& share,
                                    std::span<const double> weights);
 [[nodiscard]] PartyCost weighted_cost(std::size_t values);
+/// The chance that any of so many products, below `largest` at that scale, is rounded wrongly: shares fill their ring.
+[[nodiscard]] double weighted_failure(std::size_t values, double largest, int scale);
 
 }  // namespace blindfl::mpc

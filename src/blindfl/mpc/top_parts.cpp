@@ -158,13 +158,17 @@ LinearProducts linear_products(std::size_t in, std::size_t out, const SharedTopO
   const SharedProductSpec& gradient = products.gradient;
   const int bits = bits_of(gradient.largest) + gradient.result_scale;
   products.gradient_ring = he::ring_for_lifts(bits, gradients_of_run(in * out, options));
-  products.gradient_failure = std::ldexp(static_cast<double>(in * out), bits - products.gradient_ring) +
-                              std::ldexp(static_cast<double>(out), bias_bits(options) - products.bias_ring);
+  products.gradient_failure =
+      std::ldexp(static_cast<double>(in * out), bits - products.gradient_ring) + bias_failure(out, options);
   return products;
 }
 
 int bias_ring(std::size_t width, const SharedTopOptions& options) {
   return he::ring_for_lifts(bias_bits(options), gradients_of_run(width, options));
+}
+
+double bias_failure(std::size_t width, const SharedTopOptions& options) {
+  return std::ldexp(static_cast<double>(width), bias_bits(options) - bias_ring(width, options));
 }
 
 ActivationParts activation_parts(SmoothActivation activation, std::size_t width, const SharedTopOptions& options) {

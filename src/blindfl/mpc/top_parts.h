@@ -18,8 +18,9 @@ namespace blindfl::mpc {
 
 /// Assumed of derivatives of the summed loss by values of a shared top.
 constexpr double kLargestSharedDerivative = protocol::kRowWeightLimit;
-/// Source layers assume no more (`MatMulLayerOptions::derivative`): watched, where nothing else bounds derivatives.
-constexpr double kLargestWatchedDerivative = 256;
+/// Source layers must have room for as much (`MatMulLayerOptions::derivative`): watched, where nothing else bounds
+/// derivatives.
+constexpr double kLargestWatchedDerivative = protocol::kLargestWatchedDerivative;
 /// Between layers values are shared modulo this power of 2, as source layers give them: they are right below 2^19, can
 /// be lifted below 2^18, and are watched against less.
 constexpr int kValueRing = 20 + kSharedScale;
@@ -59,8 +60,10 @@ struct ActivationParts {
 constexpr int kSlopeRing = 64;
 static_assert(kSlopeRing - kSharedScale >= kValueRing);
 
-/// What the gradient of a bias is lifted to: the sum of derivatives, shared modulo 2^kValueRing.
+/// What the gradient of a bias, the sum of derivatives, is shared modulo before each party reads its share as a number;
+/// and the chance that doing so fails in one step.
 [[nodiscard]] int bias_ring(std::size_t width, const SharedTopOptions& options);
+[[nodiscard]] double bias_failure(std::size_t width, const SharedTopOptions& options);
 
 /// What a loss of `outputs` scores a row takes for its derivative, in the order of evaluation: for kMultinomial that of
 /// differences to a row's maximum, of the sum of these, and of logarithms of probabilities.

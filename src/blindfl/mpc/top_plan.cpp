@@ -119,7 +119,7 @@ TopPlan::Hidden TopPlan::make_hidden(const he::Scheme& scheme, std::size_t width
   layer.values = value_lift(width, std::max(SharedProductParams(products.output).ring_bits(), gradient_ring));
   layer.derivatives = value_lift(next, std::max(SharedProductParams(products.derivative).ring_bits(), gradient_ring));
   layer.gradients = {{{.values = width * next, .from = products.gradient.result_ring, .to = products.gradient_ring},
-                      {.values = next, .from = kValueRing, .to = products.bias_ring}}};
+                      {.values = next, .from = layer.derivatives.to, .to = products.bias_ring}}};
   layer.of_gradients.lift_failure = products.gradient_failure;
   return layer;
 }
@@ -168,7 +168,10 @@ void TopPlan::add_loss(std::vector<TopUse>& uses) const {
   if (shape_.family == Family::kLinear) {
     uses.push_back(by_ots(protocol::room_lift_cost(value_lift(shape_.outputs, ShareMatrix::kMostRingBits))));
   }
-  uses.push_back(by_ots(weighted_cost(options_.batch * shape_.outputs)));
+  const std::size_t values = options_.batch * shape_.outputs;
+  uses.push_back(by_ots(weighted_cost(values)));
+  const int scale = loss_.empty() ? kSharedScale : loss_.back().plan->spec().result_scale;
+  uses.back().exposure.lift_failure = weighted_failure(values, kLargestWatchedDerivative, scale);
 }
 
 void TopPlan::add_backward(std::vector<TopUse>& uses) const {
@@ -191,9 +194,9 @@ void TopPlan::add_backward(std::vector<TopUse>& uses) const {
   // Other losses, and those with weights, have shares modulo 2^128 of their derivatives.
   if (hidden_.empty() && (shape_.family != Family::kLinear || options_.row_weights)) return;
   const std::size_t width = hidden_.empty() ? shape_.outputs : hidden_.front().width;
-  uses.push_back(by_ots(protocol::room_lift_cost(
-      protocol::RoomLift{.values = width, .from = kValueRing, .to = bias_ring(width, options_)})));
   uses.push_back(by_ots(protocol::room_lift_cost(value_lift(width, ShareMatrix::kMostRingBits))));
+  // Of the first bias's gradient, read as a number.
+  uses.back().exposure.lift_failure = bias_failure(width, options_);
 }
 
 std::vector<TopUse> TopPlan::step() const {

@@ -77,7 +77,8 @@ SharedLinearImpl::Parts::Gradients SharedLinearImpl::Parts::backward(mpc::Shared
   const std::array<mpc::SharedProduct::Task, 2> tasks{
       {{&gradient, &x, &right}, {&derivative, &left, &factor, weight->version}}};
   std::vector<ShareMatrix> made = mpc::SharedProduct::products(tasks);
-  const ShareMatrix sums = summed_rows(narrow);
+  // In the wider ring: a sum over a large batch may be longer than a value.
+  const ShareMatrix sums = summed_rows(right);
   const std::array<protocol::LiftedShare, 2> lifts{{{made[0], gradient_ring}, {sums, bias_ring}}};
   const std::vector<ShareMatrix> wide = protocol::lift_with_room(session, layer, lifts);
   return {.weight = as_of_full_batch(lifted(wide[0]), right.rows(), rows, *weight),
@@ -138,7 +139,7 @@ struct SharedBiasImpl::Parts {
   std::uint32_t layer;
   std::shared_ptr<protocol::Weight> bias;
   SharedWeightState state;
-  int ring;  ///< that gradients are lifted to
+  int ring;  ///< that gradients are narrowed to, before each party reads its share as a number
 };
 
 SharedBiasImpl::SharedBiasImpl(protocol::Session& session, std::size_t width, double deviation,
@@ -161,12 +162,12 @@ SharedTensor SharedBiasImpl::forward(const SharedTensor& x) {
   SharedTensor made = x;
   add_bias(made.share, *parts_->bias);
   made.backward = [parts = parts_, bias = bias_, rows = x.rows, below = x.backward](const SharedDerivative& d) mutable {
-    ShareMatrix sums = summed_rows(d.share);
-    if (sums.ring_bits() < ShareMatrix::kMostRingBits) {
-      sums = lifted(protocol::lift_with_room(parts->session, parts->layer, sums, parts->ring));
-    }
+    // Layers below take what was lifted here. Summed in that ring: a sum over a large batch may be longer than a value.
+    const SharedDerivative wide = wide_derivative(parts->session, parts->layer, d);
+    ShareMatrix sums = summed_rows(wide.share);
+    if (d.share.ring_bits() < ShareMatrix::kMostRingBits) sums = lifted(narrowed(sums, parts->ring));
     bias.accumulate_grad(as_of_full_batch(sums, d.share.rows(), rows, *parts->bias));
-    if (below) below(d);
+    if (below) below(wide);
   };
   return made;
 }

@@ -75,6 +75,24 @@ TEST(SharedTop, ClipsNothing) {
               HasSubstr("shared.training.derivative.clip: under a shared top nobody sees a derivative"));
 }
 
+// What is beyond would come out off by a power of two, and nobody would notice.
+TEST(SharedTop, HasRoomForAllDerivativesThatPassUnnoticed) {
+  const std::string key = "shared.training.derivative.largest";
+  const auto with = [&](const std::string& kind, const std::string& largest) {
+    return refusal({"shared.model.kind=" + kind, key + "=" + largest});
+  };
+  for (const std::string kind : {"linear", "poisson"}) {
+    EXPECT_THAT(with(kind, "255"),
+                AllOf(HasSubstr(key + ": under a shared top nobody sees"), HasSubstr("256 or more")));
+    EXPECT_THAT(with(kind, "256"), IsEmpty());
+  }
+  for (const std::string kind : {"lr", "mlp", "wdl"}) {
+    EXPECT_THAT(with(kind, "0.5"), AllOf(HasSubstr(key + ": under a shared top nobody sees"), HasSubstr("1 or more")));
+    EXPECT_THAT(with(kind, "1"), IsEmpty());
+  }
+  EXPECT_THAT(refusal({"shared.model.top=open", "shared.model.kind=linear", key + "=1"}), IsEmpty());
+}
+
 TEST(SharedTop, NeedsTheSchemeWithSlots) {
   EXPECT_THAT(refusal({"shared.scheme.allowed=[paillier]", "shared.scheme.default=paillier"}),
               HasSubstr("shared.scheme.allowed: a shared top needs lattice"));

@@ -11,12 +11,15 @@ namespace blindfl::protocol {
 /// Fractional bits of values between layers of a shared top.
 constexpr int kSharedScale = 18;
 
-/// Room that source layers leave above their outputs for a top on shares: so that shares of Z at `kSharedScale` are
-/// modulo 2^64.
+/// Room that source layers leave above their outputs for a top on shares, in bits: none beyond what Z needs, for lifts
+/// with room are exact.
 constexpr int kSharedOutputRoom = 0;
 
 /// Weights of rows are below this: derivatives that they multiply are assumed to be as small.
 constexpr double kRowWeightLimit = 16;
+
+/// Derivatives of the summed loss by scores are watched up to this, where they are not differences of probabilities.
+constexpr double kLargestWatchedDerivative = 256;
 
 /// Public facts that all layers of a shared top need: the same at both parties.
 struct SharedTopOptions {

@@ -2,7 +2,9 @@
 #include <vector>
 
 #include "blindfl/app/job/check.h"
+#include "blindfl/base/number_text.h"
 #include "blindfl/he/registry/registry.h"
+#include "blindfl/protocol/layers/shared_top_options.h"
 
 namespace blindfl::app::job {
 
@@ -24,6 +26,12 @@ constexpr KindRefusal kKinds[] = {
      "shared.model.top: open for dlrm, or wdl"},
 };
 
+/// Derivatives of the loss may be as large and nobody notices: differences of probabilities, or what is watched.
+double unnoticed_derivative(ModelKind kind) {
+  const bool watched = kind == ModelKind::kLinear || kind == ModelKind::kPoisson;
+  return watched ? protocol::kLargestWatchedDerivative : 1;
+}
+
 using Refusals = std::vector<TopRefusal>;
 
 Refusals of_shared(const Shared& shared) {
@@ -41,6 +49,11 @@ Refusals of_shared(const Shared& shared) {
              "sees one; take intersection or aligned, or shared.model.top: open");
   refuse(shared.training.derivative.clip, "shared.training.derivative.clip",
          "under a shared top nobody sees a derivative, to clip it; leave it out, or take shared.model.top: open");
+  const double unnoticed = unnoticed_derivative(shared.model.kind);
+  refuse(shared.training.derivative.largest < unnoticed, "shared.training.derivative.largest",
+         "under a shared top nobody sees a derivative that is beyond it, and the model would be wrong without a word; "
+         "for this model set it to " +
+             decimal_text(unnoticed) + " or more");
   refuse(!allows_slots(shared.scheme), "shared.scheme.allowed",
          "a shared top needs " + std::string(kFamilyWithSlots) + ", whose slots its functions are computed in; add it");
   return all;

@@ -14,9 +14,8 @@
 // W = [W_A ; W_B], and everything is shared between the parties: each field's table (embedding_table.h), the embeddings
 // E = L_A + L_B, the weights W = R_A + R_B, and all their gradients. docs/protocols.md, "Embed-MatMul".
 //
-//   forward    lookups give shares of E, and a correction by the party with the field makes pieces of them: L_A at A,
-//   L_B
-//              at B, integers that add up to E.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
+//   forward    lookups give shares of E, and a correction by the party with the field makes pieces of them: L_A at A
+//              and L_B at B, integers that add up to E.   Z = L_A R_A + L_A R_B + L_B R_A + L_B R_B:
 //              the outer terms are local, the inner ones are products, each way one.
 //   backward   dW^T = dZ^T L_A + dZ^T L_B,  dE = dZ R_A^T + dZ R_B^T:  B has dZ, so A sends [[L_A]]_A and [[R_A^T]]_A.
 //              dQ = X^T dE by each table.
@@ -28,9 +27,11 @@
 //   dE = e R_A^T (A alone) + f R_B^T (B alone) + product(e at A, R_B^T at B) + product(f at B, R_A^T at A)
 //
 // The left side of a product must be a number, and L_A, L_B are; so in dW shares of dZ are on the right, as elements of
-// a ring. In dE neither side is short: but a result modulo 2^t needs its left side modulo 2^t only, so that each party
-// takes its share of dZ modulo 2^t, as any number that is the same modulo 2^t. Numbers that long are cut into limbs.
-// Nothing can fail; dW and dE are lifted from their rings exactly.
+// a ring. In dE neither side is short; but a result modulo 2^t needs its left side modulo 2^t only, and any number that
+// is the same modulo 2^t will do. In neither can anything fail. Long numbers are cut into limbs.
+//
+// There, and beside tables by oblivious transfer, both gradients come in rings with room for all that they can be, and
+// are lifted from these exactly (session/room_lift.h).
 
 namespace blindfl::protocol {
 
