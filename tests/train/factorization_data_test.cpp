@@ -3,9 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <iostream>
-#include <mutex>
 
 #include "blindfl/lab/local_factorization.h"
 #include "blindfl/nn/shared_factorization.h"
@@ -24,7 +22,7 @@ using protocol::Top;
 
 constexpr std::size_t kFactors = 8;
 
-/// Numbers and one-hot categories of both parties, to train with and to test with.
+/// One-hot categories of both parties, to train with and to test with.
 struct OneHot {
   VerticalData train;
   VerticalData test;
@@ -32,91 +30,39 @@ struct OneHot {
   data::Table test_of_b;
 };
 
-/// Columns of a sparse table, one row after the other.
-class SparseRows {
- public:
-  void add_number(double value) {
-    if (value != 0) add(0, value);
-    ++offset_;
-  }
-  void add_field(const IntMatrix& field, std::size_t row) {
-    field.for_each_in_row(row, [&](std::size_t category, std::int64_t) { add(category, 1.0); });
-    offset_ += field.cols();
-  }
-  void end_row() {
-    starts_.push_back(columns_.size());
-    cols_ = std::exchange(offset_, 0);
-  }
-  [[nodiscard]] data::Table table(const std::vector<double>& labels) {
-    const std::size_t rows = starts_.size() - 1;  // before it is moved from
-    return data::Table::csr(rows, cols_, std::move(starts_), std::move(columns_), std::move(values_), labels);
-  }
-
- private:
-  void add(std::size_t column, double value) {
-    columns_.push_back(static_cast<data::Table::Column>(offset_ + column));
-    values_.push_back(value);
-  }
-
-  std::vector<std::size_t> starts_{0};
-  std::vector<data::Table::Column> columns_;
-  std::vector<double> values_;
-  std::size_t offset_ = 0;
-  std::size_t cols_ = 0;
-};
-
-/// Numeric columns [first, last), then fields [first_field, last_field), one-hot.
-data::Table one_hot(const lab::LocalRows& rows, std::size_t first, std::size_t last, std::size_t first_field,
-                    std::size_t last_field, SparseRows table = {}) {
-  for (std::size_t r = 0; r < rows.labels.size(); ++r) {
-    rows.numeric.for_each_in_row(r, [&](std::size_t c, double value) {
-      if (c >= first && c < last) table.add_number(value);
-    });
-    for (std::size_t f = first_field; f < last_field; ++f) table.add_field(rows.fields[f], r);
-    table.end_row();
-  }
-  return table.table(rows.labels);
-}
-
-/// A's columns, then B's.
-data::Table beside(const data::Table& a, const data::Table& b) {
+/// Fields [first, last) beside each other, one-hot.
+data::Table one_hot(const lab::LocalRows& rows, std::size_t first, std::size_t last) {
   std::vector<std::size_t> starts{0};
   std::vector<data::Table::Column> columns;
-  std::vector<double> values;
-  for (std::size_t r = 0; r < a.rows(); ++r) {
-    const auto take = [&](std::size_t offset) {
-      return [&, offset](std::size_t c, double value) {
-        columns.push_back(static_cast<data::Table::Column>(offset + c));
-        values.push_back(value);
-      };
-    };
-    a.for_each_in_row(r, take(0));
-    b.for_each_in_row(r, take(a.cols()));
+  std::size_t cols = 0;
+  for (std::size_t r = 0; r < rows.labels.size(); ++r) {
+    cols = 0;
+    for (std::size_t f = first; f < last; ++f) {
+      rows.fields[f].for_each_in_row(r, [&](std::size_t category, std::int64_t) {
+        columns.push_back(static_cast<data::Table::Column>(cols + category));
+      });
+      cols += rows.fields[f].cols();
+    }
     starts.push_back(columns.size());
   }
-  return data::Table::csr(a.rows(), a.cols() + b.cols(), std::move(starts), std::move(columns), std::move(values),
-                          a.labels());
+  std::vector<double> values(columns.size(), 1.0);
+  return data::Table::csr(rows.labels.size(), cols, std::move(starts), std::move(columns), std::move(values),
+                          rows.labels);
 }
 
 OneHot one_hot(const Source& source, std::size_t batch) {
   const Prepared prepared = prepare(source, batch);
-  const std::size_t numbers_a = source.numeric_a.size();
-  const std::size_t numbers = prepared.train.joined.numeric.cols();
   const std::size_t fields_a = source.fields_a.size();
   const std::size_t fields = prepared.train.fields.size();
-  const FixedPointSpec features =
-      numbers > 0 ? FixedPointSpec{} : FixedPointSpec{.scale = 0, .largest = 1.0, .clip = false};
-  const auto of = [&](const CategoricalData& data) {
-    const data::Table of_a = one_hot(data.joined, 0, numbers_a, 0, fields_a);
-    const data::Table of_b = one_hot(data.joined, numbers_a, numbers, fields_a, fields);
-    VerticalData both(beside(of_a, of_b), of_a.cols(), batch, features);
-    both.shape.nonzeros_a = numbers_a + fields_a;
-    both.shape.nonzeros_b = numbers - numbers_a + fields - fields_a;
-    return std::pair(std::move(both), of_b);
+  const auto of = [&](const lab::LocalRows& rows) {
+    const std::size_t in_a = one_hot(rows.select(std::vector<std::uint32_t>{0}), 0, fields_a).cols();
+    VerticalData both(one_hot(rows, 0, fields), in_a, batch, {.scale = 0, .largest = 1.0, .clip = false});
+    both.shape.nonzeros_a = fields_a;
+    both.shape.nonzeros_b = fields - fields_a;
+    return both;
   };
-  auto train = of(prepared.train);
-  auto test = of(prepared.test);
-  return {std::move(train.first), std::move(test.first), std::move(train.second), std::move(test.second)};
+  return {of(prepared.train.joined), of(prepared.test.joined), one_hot(prepared.train.joined, fields_a, fields),
+          one_hot(prepared.test.joined, fields_a, fields)};
 }
 
 torch::Tensor logistic(const torch::Tensor& scores, const torch::Tensor& labels) {

@@ -221,8 +221,8 @@ SharedTopLayers top_layers(const job::Shared& shared, const JobLayers& layers) {
   top.options.largest_weight = std::min(top.options.largest_weight, shared.model.largest_weight);
   const double needed = top.shape.factors > 0 ? mpc::largest_factor_derivative(top.options) : 0;
   require<ConfigError>(shared.training.derivative.largest >= needed,
-                       "shared.training.derivative.largest: under a shared top nobody sees a derivative, and those of "
-                       "a factorisation machine may be as large as ",
+                       "shared.training.derivative.largest: under a shared top nobody sees a derivative, "
+                       "and those of a factorisation machine may be as large as ",
                        needed, "; take that at least");
   return top;
 }
