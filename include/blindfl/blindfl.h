@@ -11,11 +11,13 @@
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/deep_models.h"
 #include "blindfl/nn/embed_matmul.h"
+#include "blindfl/nn/factorization.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/matmul.h"
 #include "blindfl/nn/models.h"
 #include "blindfl/nn/shared_evaluation.h"
+#include "blindfl/nn/shared_factorization.h"
 #include "blindfl/nn/shared_loss.h"
 #include "blindfl/nn/shared_models.h"
 #include "blindfl/nn/shared_modules.h"
@@ -34,10 +36,12 @@ using net::Channel;
 using net::GrpcOptions;
 using net::GrpcTransport;
 using nn::CategoryShape;
+using nn::DeepFm;
 using nn::Dlrm;
 using nn::DlrmShape;
 using nn::EmbedMatMul;
 using nn::EmbedMatMulOptions;
+using nn::FactorizationMachine;
 using nn::FeatureShape;
 using nn::FederatedModule;
 using nn::FederatedOptimizer;
@@ -50,6 +54,9 @@ using nn::Mlp;
 using nn::SgdOptions;
 using nn::SharedActivation;
 using nn::SharedBias;
+using nn::SharedDeepFm;
+using nn::SharedFactorization;
+using nn::SharedFactorizationMachine;
 using nn::SharedGeneralizedLinear;
 using nn::SharedLinear;
 using nn::SharedLoss;

@@ -235,6 +235,11 @@ TEST_F(Init, TakesAnOpenTopOnlyWhereASharedOneCannotBeAndSaysSo) {
   EXPECT_EQ(dlrm, protocol::Top::kOpen);
   EXPECT_THAT(of_dlrm, HasSubstr("shared.model.top is open, which A must accept, because a shared top is refused "
                                  "(shared.model.top): the interaction of dlrm"));
+  for (const char* kind : {"fm", "deepfm"}) {
+    const auto [top, of_factors] = drafted(std::string(kind) + ".yaml", {"--model", kind});
+    EXPECT_EQ(top, protocol::Top::kShared) << kind;
+    EXPECT_THAT(of_factors, Not(HasSubstr("shared.model.top")));
+  }
   const auto [union_top, of_union] = drafted("union.yaml", {"--model", "lr", "--align", "union"});
   EXPECT_EQ(union_top, protocol::Top::kOpen);
   EXPECT_THAT(of_union, HasSubstr("a shared top is refused (shared.alignment.mode): union has placeholders"));

@@ -64,7 +64,7 @@ TEST(JobLayers, OfEachModelAreTheOnesThatItBuilds) {
   };
   for (const Case& c : {Case{ModelKind::kLr, 1, 0}, Case{ModelKind::kMlr, 5, 0}, Case{ModelKind::kLinear, 1, 0},
                         Case{ModelKind::kPoisson, 1, 0}, Case{ModelKind::kMlp, 64, 0}, Case{ModelKind::kWdl, 1, 64},
-                        Case{ModelKind::kDlrm, 64, 64}}) {
+                        Case{ModelKind::kDlrm, 64, 64}, Case{ModelKind::kFm, 9, 0}, Case{ModelKind::kDeepfm, 9, 64}}) {
     const bool embeds = c.categories > 0;
     const PartyShape a = embeds ? mixed_shape() : numeric_shape(7);
     const JobLayers layers = job_layers(shared_of(c.kind), a, numeric_shape(3), 1000);
@@ -150,6 +150,28 @@ TEST(JobLayers, RefuseWhatAModelCannotTake) {
               AllOf(HasSubstr("B has categorical"), HasSubstr("one_hot: true")));
   EXPECT_THAT(refusal(ModelKind::kWdl, numeric_shape(1), numeric_shape(1)), HasSubstr("needs categorical columns"));
   EXPECT_THAT(refusal(ModelKind::kMlp, {}, {}), HasSubstr("neither party has a feature"));
+  EXPECT_THAT(refusal(ModelKind::kFm, mixed_shape(), numeric_shape(1)), HasSubstr("one_hot: true"));
+  PartyShape fields = mixed_shape();
+  fields.numeric = 0;
+  EXPECT_THAT(refusal(ModelKind::kDeepfm, fields, fields),
+              AllOf(HasSubstr("deepfm needs numeric columns, or one_hot: true for some"), HasSubstr("take wdl")));
+}
+
+// Nobody sees a derivative there, and so nothing else would notice one that is larger.
+TEST(JobLayers, OfAFactorisationMachineOnSharesHaveRoomForItsDerivatives) {
+  job::Shared shared = shared_of(ModelKind::kFm);
+  shared.training.derivative.largest = 15;
+  EXPECT_NO_THROW((void)job_layers(shared, numeric_shape(4), numeric_shape(4), 100)) << "B sees each under an open top";
+  shared.model.top = protocol::Top::kShared;
+  const auto refusal = [&] {
+    return testing::message_of<ConfigError>([&] { (void)job_layers(shared, numeric_shape(4), numeric_shape(4), 100); });
+  };
+  EXPECT_THAT(refusal(), AllOf(HasSubstr("shared.training.derivative.largest: under a shared top nobody sees"),
+                               HasSubstr("as large as 16; take that at least")));
+  shared.training.row_weights = true;
+  EXPECT_THAT(refusal(), HasSubstr("as large as 256"));
+  shared.training.derivative.largest = 256;
+  EXPECT_EQ(job_layers(shared, numeric_shape(4), numeric_shape(4), 100).top->shape.factors, 8U);
 }
 
 TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
@@ -202,9 +224,10 @@ TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
 }
 
 TEST(Estimate, OfEveryModelIsPossibleWithDefaults) {
-  for (const ModelKind kind : {ModelKind::kLr, ModelKind::kMlr, ModelKind::kLinear, ModelKind::kPoisson,
-                               ModelKind::kMlp, ModelKind::kWdl, ModelKind::kDlrm}) {
-    const bool embeds = kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+  for (const ModelKind kind :
+       {ModelKind::kLr, ModelKind::kMlr, ModelKind::kLinear, ModelKind::kPoisson, ModelKind::kMlp, ModelKind::kWdl,
+        ModelKind::kDlrm, ModelKind::kFm, ModelKind::kDeepfm}) {
+    const bool embeds = job::has_embeddings(kind);
     const PartyShape shape = embeds ? mixed_shape() : numeric_shape(30);
     const JobEstimate all = estimate(shared_of(kind), shape, shape, 5000, kLink);
     EXPECT_EQ(all.layers.size(), embeds ? 2U : 1U);

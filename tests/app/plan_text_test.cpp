@@ -133,6 +133,10 @@ TEST_F(PlanText, HasALineForATopOnShares) {
       table,
       ContainsRegex("\ntop +the layers 64-16-3, tanh, and the loss, on shares  over lattice +6.01 ms +1.5 kB  chosen"))
       << "what both do at the same time counts once";
+  row.part = protocol::TopPart{.widths = {1}, .factors = 8};
+  EXPECT_EQ(part_in_words(row), "the products of 8 factors and the loss, on shares");
+  row.part = protocol::TopPart{.widths = {4, 1}, .factors = 1};
+  EXPECT_EQ(part_in_words(row), "the products of 1 factor, layers 4-1, relu, and the loss, on shares");
   row.part = protocol::TopPart{.widths = {1}};
   EXPECT_EQ(choice_text({row}), "the loss, on shares: over lattice");
 }

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "blindfl/lab/local_deep.h"
+#include "blindfl/lab/local_factorization.h"
+#include "blindfl/nn/shared_factorization.h"
 #include "blindfl/nn/shared_models.h"
 #include "made_up/synthetic_categories.h"
 #include "made_up/vertical_split.h"
@@ -62,6 +64,18 @@ inline const MatMul& numeric_source(const Dlrm& model) {
 }
 inline const MatMul& numeric_source(const SharedWideDeep& model) {
   return model->wide;
+}
+inline const MatMul& numeric_source(const DeepFm& model) {
+  return model->source;
+}
+inline const MatMul& numeric_source(const SharedDeepFm& model) {
+  return model->source;
+}
+inline const EmbedMatMul& embedded_source(const DeepFm& model) {
+  return model->deep;
+}
+inline const EmbedMatMul& embedded_source(const SharedDeepFm& model) {
+  return model->deep;
 }
 inline const EmbedMatMul& embedded_source(const SharedWideDeep& model) {
   return model->deep;

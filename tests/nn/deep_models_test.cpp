@@ -1,11 +1,11 @@
-// Wide & Deep and DLRM: two source layers combined, equal to the plain models on the joined data.
+// Wide & Deep, DLRM and DeepFM: two source layers combined, equal to the plain models on the joined data.
 
 #include "blindfl/nn/deep_models.h"
 
 #include <gtest/gtest.h>
 
 #include "blindfl/base/error.h"
-#include "blindfl/lab/local_deep.h"
+#include "blindfl/lab/local_factorization.h"
 #include "blindfl/protocol/layers/embed_matmul.h"
 #include "blindfl/train/trainer.h"
 #include "made_up/synthetic_categories.h"
@@ -18,11 +18,12 @@ namespace {
 
 constexpr std::size_t kBatch = 32;
 const std::vector<std::size_t> kHidden{10, 6};
+constexpr std::size_t kFactors = 4;
 const DlrmShape kDlrm{.bottom = {9}, .vectors = 3, .dimension = 4, .top = {8}};
 
 struct Case {
   std::string scheme;
-  std::string model;  // "wdl", "dlrm"
+  std::string model;  // "wdl", "dlrm", "deepfm"
   std::string kinds;  // "both": of both at both; "split": A has only categories, B only numbers; "fields": no numbers
 };
 
@@ -98,6 +99,14 @@ TEST_P(DeepModel, TrainsLikeThePlainModel) {
               lab::LocalSources(numeric, 1, data_.fields, data_.categories.dimension, kHidden.front()),
               WideDeepTop(inputs, kHidden, 1, Activation::kTanh));
         });
+  } else if (GetParam().model == "deepfm") {
+    expect_the_same<DeepFm, lab::LocalDeepFm>(
+        [&](Session& s) { return DeepFm(s, data_.shape, data_.categories, kFactors, kHidden, Activation::kTanh); },
+        [&] {
+          return lab::LocalDeepFm(lab::LocalSources(numeric, factorization_width(kFactors), data_.fields,
+                                                    data_.categories.dimension, kHidden.front()),
+                                  DeepFmTop(inputs, kHidden, Activation::kTanh));
+        });
   } else {
     expect_the_same<Dlrm, lab::LocalDlrm>(
         [&](Session& s) { return Dlrm(s, data_.shape, data_.categories, kDlrm, std::size_t{1}, Activation::kTanh); },
@@ -111,8 +120,11 @@ TEST_P(DeepModel, TrainsLikeThePlainModel) {
 
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
-  for (const char* model : {"wdl", "dlrm"}) {
-    for (const char* kinds : {"both", "split", "fields"}) cases.push_back({"plain", model, kinds});
+  for (const char* model : {"wdl", "dlrm", "deepfm"}) {
+    for (const char* kinds : {"both", "split", "fields"}) {
+      const bool lacks_numbers = std::string_view(kinds) == "fields" && std::string_view(model) == "deepfm";
+      if (!lacks_numbers) cases.push_back({"plain", model, kinds});
+    }
     cases.push_back({"lattice", model, "both"});
   }
   return cases;

@@ -72,6 +72,10 @@ inline void add_sources(const WideDeep& a, const WideDeep& b, Numbers& to) {
   add_weights(a->deep->layer(), b->deep->layer(), to);
 }
 
+inline void add_sources(const FactorizationMachine& a, const FactorizationMachine& b, Numbers& to) {
+  add_weights(a->source->layer(), b->source->layer(), to);
+}
+
 /// Both parties with a model and its optimizer, from the first message to the last.
 template <class Model>
 class TrainingRun {

@@ -47,7 +47,7 @@ const CategoricalData& rows() {
 }
 
 struct Case {
-  std::string model;   // "lr", "mlp", "wdl"
+  std::string model;   // "lr", "mlp", "fm", "wdl"
   std::string scheme;  // the default one
   bool encrypted;      // updates under encryption, by Paillier
 };
@@ -94,6 +94,9 @@ class Resumed : public ::testing::TestWithParam<Case> {
       body(TrainingRun<Mlp>::Make([&](Session& s) {
         return Mlp(s, shape, std::vector<std::size_t>{4, 3}, 1, Activation::kTanh, numeric());
       }));
+    } else if (GetParam().model == "fm") {
+      body(TrainingRun<FactorizationMachine>::Make(
+          [&](Session& s) { return FactorizationMachine(s, shape, std::size_t{2}, numeric()); }));
     } else {
       body(TrainingRun<WideDeep>::Make([&](Session& s) {
         return WideDeep(s, shape, rows().categories, std::vector<std::size_t>{3}, 1, Activation::kTanh, both_sources());
@@ -171,16 +174,15 @@ TEST_P(Resumed, GoesOnAfterALinkThatBrokeBetweenABackwardPassAndItsStep) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(All, Resumed,
-                         ::testing::Values(Case{"lr", "plain", false}, Case{"lr", "lattice", false},
-                                           Case{"lr", "plain", true}, Case{"lr", "paillier", true},
-                                           Case{"mlp", "plain", false}, Case{"mlp", "lattice", false},
-                                           Case{"mlp", "plain", true}, Case{"wdl", "plain", false},
-                                           Case{"wdl", "lattice", false}, Case{"wdl", "plain", true}),
-                         [](const auto& info) {
-                           return info.param.model + "_" + info.param.scheme +
-                                  (info.param.encrypted ? "_encrypted" : "");
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    All, Resumed,
+    ::testing::Values(Case{"lr", "plain", false}, Case{"lr", "lattice", false}, Case{"lr", "plain", true},
+                      Case{"lr", "paillier", true}, Case{"mlp", "plain", false}, Case{"mlp", "lattice", false},
+                      Case{"mlp", "plain", true}, Case{"fm", "lattice", false}, Case{"fm", "plain", true},
+                      Case{"wdl", "plain", false}, Case{"wdl", "lattice", false}, Case{"wdl", "plain", true}),
+    [](const auto& info) {
+      return info.param.model + "_" + info.param.scheme + (info.param.encrypted ? "_encrypted" : "");
+    });
 
 class ModelState : public ::testing::Test {
  protected:

@@ -33,7 +33,9 @@ inline data::Table rounded(const data::Table& table, int scale) {
 
 /// The same rows at both parties, encoded, and as a plain table beside.
 struct VerticalData {
-  VerticalData(const data::Table& table, std::size_t in_a, std::size_t batch) : joined(table) {
+  VerticalData(const data::Table& table, std::size_t in_a, std::size_t batch, const FixedPointSpec& features = {})
+      : joined(table) {
+    shape.features_a = shape.features_b = features;
     shape.in_a = in_a;
     shape.in_b = table.cols() - in_a;
     shape.batch = batch;

@@ -79,10 +79,12 @@ class Scoring(ProgramTest):
             "linear": ({}, "number"),
             "poisson": ({}, "count"),
             "dlrm": ({"embedding_dim": 2, "dlrm": {"bottom": [4], "top": [4], "vectors": 2}}, "binary"),
+            "fm": ({"factors": 3}, "binary"),
+            "deepfm": ({"factors": 2, "embedding_dim": 2, "hidden": [4]}, "binary"),
         }
         for kind, (options, labels) in kinds.items():
             with self.subTest(kind=kind):
-                columns = CATEGORIES if kind == "dlrm" else None
+                columns = CATEGORIES if kind in ("dlrm", "deepfm") else None
                 pair = self.small_pair(job({"kind": kind, **options}, training={"epochs": 1}), labels, columns=columns)
                 pair.both("train")
                 self.check_finished(pair)

@@ -185,6 +185,17 @@ ActivationParts activation_parts(SmoothActivation activation, std::size_t width,
                      .run_values = options.batch * width * passes_of(options)}};
 }
 
+he::ElementSpec factor_products(std::size_t factors, const SharedTopOptions& options) {
+  return {.rows = options.batch,
+          .cols = factors,
+          .ring_bits = kSlopeRing,
+          .run_values = kFactorProducts * options.batch * factors * passes_of(options)};
+}
+
+double largest_factor_derivative(const SharedTopOptions& options) {
+  return kLargestFactor * (options.row_weights ? protocol::kRowWeightLimit : 1);
+}
+
 std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, const SharedTopOptions& options) {
   const double range = options.score_range;
   switch (family) {

@@ -60,6 +60,17 @@ struct ActivationParts {
 constexpr int kSlopeRing = 64;
 static_assert(kSlopeRing - kSharedScale >= kValueRing);
 
+/// A factorisation machine squares its factors' values, and multiplies them with derivatives on the way back: exactly,
+/// modulo 2^kSlopeRing. `factors` values a row, in both products.
+[[nodiscard]] he::ElementSpec factor_products(std::size_t factors, const SharedTopOptions& options);
+constexpr int kFactorProducts = 2;
+/// These values are watched against this, on both sides of 0: half of a square is then within what scores may be, sums
+/// of 1024 fit where layers share values, and derivatives by them fit in what source layers assume.
+constexpr double kLargestFactor = 16;
+static_assert(kLargestFactor * kLargestSharedDerivative <= kLargestWatchedDerivative);
+/// What derivatives by a factorisation machine's outputs may be, of a logistic loss: what its source layer must assume.
+[[nodiscard]] double largest_factor_derivative(const SharedTopOptions& options);
+
 /// What the gradient of a bias, the sum of derivatives, is shared modulo before each party reads its share as a number;
 /// and the chance that doing so fails in one step.
 [[nodiscard]] int bias_ring(std::size_t width, const SharedTopOptions& options);

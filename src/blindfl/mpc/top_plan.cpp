@@ -94,6 +94,7 @@ TopPlan::TopPlan(const he::Scheme& scheme, const TopShape& shape, const SharedTo
     const std::size_t next = i + 1 < shape.hidden.size() ? shape.hidden[i + 1] : shape.outputs;
     hidden_.push_back(make_hidden(scheme, shape.hidden[i], next));
   }
+  if (shape.factors > 0) factors_ = elements_of(scheme)->plan(factor_products(shape.factors, options));
   for (FunctionSpec& spec : loss_functions(shape.family, shape.outputs, options)) {
     auto plan = plan_function(scheme, spec, options);
     loss_.push_back({std::move(spec), std::move(plan)});
@@ -143,7 +144,20 @@ void TopPlan::add_function(std::vector<TopUse>& uses, const Function& function, 
   uses.push_back(in_turns(slot_cost(products, Party::kB), products.times(), wraps));
 }
 
+void TopPlan::add_factors(std::vector<TopUse>& uses) const {
+  const double failures = factors_->failures_of_run() / (kFactorProducts * uses_of_run());
+  uses.push_back(in_turns(element_cost(*factors_, Party::kB), factors_->times(), failures));
+}
+
+bool TopPlan::loss_is_wide() const {
+  return shape_.family != Family::kLinear || options_.row_weights;
+}
+
 void TopPlan::add_forward(std::vector<TopUse>& uses) const {
+  if (factors_) {
+    uses.push_back(by_ots(protocol::room_lift_cost(value_lift(shape_.factors, kSlopeRing))));
+    add_factors(uses);
+  }
   for (const Hidden& layer : hidden_) {
     const std::size_t values = options_.batch * layer.width;
     if (layer.activation) {
@@ -191,12 +205,18 @@ void TopPlan::add_backward(std::vector<TopUse>& uses) const {
       uses.push_back(by_ots(relu_derivative_cost(options_.batch * layer.width, kValueRing)));
     }
   }
-  // Other losses, and those with weights, have shares modulo 2^128 of their derivatives.
-  if (hidden_.empty() && (shape_.family != Family::kLinear || options_.row_weights)) return;
+  const auto add_lift = [&](const protocol::RoomLift& lift) { uses.push_back(by_ots(protocol::room_lift_cost(lift))); };
   const std::size_t width = hidden_.empty() ? shape_.outputs : hidden_.front().width;
-  uses.push_back(by_ots(protocol::room_lift_cost(value_lift(width, ShareMatrix::kMostRingBits))));
-  // Of the first bias's gradient, read as a number.
-  uses.back().exposure.lift_failure = bias_failure(width, options_);
+  if (!hidden_.empty() || !loss_is_wide()) {
+    add_lift(value_lift(width, ShareMatrix::kMostRingBits));
+    // Of the first bias's gradient, read as a number.
+    uses.back().exposure.lift_failure = bias_failure(width, options_);
+  }
+  if (!factors_) return;
+  // Without hidden layers the bias has lifted it.
+  if (!hidden_.empty() && !loss_is_wide()) add_lift(value_lift(1, kSlopeRing));
+  add_factors(uses);
+  add_lift(value_lift(1 + shape_.factors, ShareMatrix::kMostRingBits));
 }
 
 std::vector<TopUse> TopPlan::step() const {
@@ -212,6 +232,7 @@ std::vector<TopUse> TopPlan::range_check(std::size_t steps) const {
   const auto add_check = [&](std::size_t cols) {
     uses.push_back(by_ots(all_in_range_cost(watched_values(options_.batch, cols, steps), kMostRangeBits)));
   };
+  if (factors_) add_check(shape_.factors);
   for (const Hidden& layer : hidden_) add_check(layer.width);
   for (const Function& function : loss_) add_check(function.spec.cols);
   if (watches_derivatives(shape_.family, options_)) add_check(shape_.outputs);

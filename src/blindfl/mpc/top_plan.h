@@ -17,9 +17,11 @@
 namespace blindfl::mpc {
 
 /// A top on shares, as models have it. It begins with the sum of source layers and a bias; then, for each hidden layer,
-/// the activation of its values and a linear layer; then the loss.
+/// the activation of its values and a linear layer; then the loss. With factors it has the score of a factorisation
+/// machine beside that: added to what the layers give or, without hidden layers, below the bias.
 struct TopShape {
   std::vector<std::size_t> hidden{};  ///< the first is the width of a source layer
+  std::size_t factors = 0;            ///< of a factorisation machine, whose source layer has one more output; 0: none
   std::size_t outputs = 1;            ///< the number of classes for kMultinomial
   Activation activation = Activation::kRelu;
   Family family = Family::kLogistic;
@@ -97,10 +99,15 @@ class TopPlan {
   void add_forward(std::vector<TopUse>& uses) const;
   void add_loss(std::vector<TopUse>& uses) const;
   void add_backward(std::vector<TopUse>& uses) const;
+  /// One of the two products of a factorisation machine.
+  void add_factors(std::vector<TopUse>& uses) const;
+  /// Whether the loss has shares of its derivative modulo 2^128.
+  [[nodiscard]] bool loss_is_wide() const;
 
   TopShape shape_;
   SharedTopOptions options_;
   std::vector<Hidden> hidden_;
+  std::shared_ptr<const he::ElementPlan> factors_{};  ///< none: no factorisation machine
   std::vector<Function> loss_;
 };
 

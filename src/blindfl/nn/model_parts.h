@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -25,8 +27,21 @@ namespace blindfl::nn {
   return shape;
 }
 
+/// Throws InvalidArgument if there are no numeric features for a factorisation machine.
+[[nodiscard]] inline const FeatureShape& with_pairs(const FeatureShape& shape) {
+  require<InvalidArgument>(shape.in_a + shape.in_b > 0,
+                           "DeepFM's factorisation machine needs numeric or one-hot features. For categorical fields "
+                           "alone there is Wide & Deep");
+  return shape;
+}
+
 [[nodiscard]] inline std::size_t embedded_inputs(const CategoryShape& shape) {
   return (shape.fields_a.size() + shape.fields_b.size()) * shape.dimension;
+}
+
+/// The standard deviation of a bias on shares, as torch's Linear starts it: see `initial_bias`.
+[[nodiscard]] inline double bias_deviation(std::size_t inputs) {
+  return 1 / std::sqrt(3 * static_cast<double>(std::max<std::size_t>(inputs, 1)));
 }
 
 /// Empty if nobody has numeric features.

@@ -1,7 +1,6 @@
 #include "blindfl/nn/shared_models.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "blindfl/mpc/openings.h"
@@ -17,11 +16,6 @@ Options with_room(Options options) {
   options.top = protocol::Top::kShared;
   options.output_room = std::max(options.output_room, protocol::kSharedOutputRoom);
   return options;
-}
-
-/// As torch's Linear starts it: see `initial_bias`.
-double bias_deviation(std::size_t inputs) {
-  return 1 / std::sqrt(3 * static_cast<double>(std::max<std::size_t>(inputs, 1)));
 }
 
 }  // namespace

@@ -22,7 +22,7 @@ void check_column(const ColumnSpec& column, const CsvSpec& spec) {
   };
   check(!is_category || column.one_hot || spec.embeddings,
         "holds categories, and this kind of model takes numbers: list it with one_hot: true, or with kind: ignore, or "
-        "choose model kind wdl or dlrm");
+        "choose model kind wdl, dlrm or deepfm");
   check(!is_category || !column.one_hot || spec.encoding.largest >= 1,
         "becomes features that are 0 or 1, and private.data.numeric.largest has no room for them; make it 1 at least");
   check(

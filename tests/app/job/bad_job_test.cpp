@@ -161,11 +161,13 @@ TEST(BadJob, HasAWordThatIsNoChoice) {
       {kParty, "  party: a\n  accept: all\n",
        "8:11: private.accept must be one of nothing, open_top, fine_scores, not 'all'"},
       {"kind: mlp", "kind: mpl",
-       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, not 'mpl'; did you mean mlp?"},
+       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, fm, deepfm, not "
+       "'mpl'; did you mean mlp?"},
       {"kind: mlp", "kind: transformer",
-       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, not 'transformer'"},
+       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, fm, deepfm, not "
+       "'transformer'"},
       {"kind: mlp", "kind: [mlp]",
-       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, not a list"},
+       "3:11: shared.model.kind must be one of lr, mlr, linear, poisson, mlp, wdl, dlrm, fm, deepfm, not a list"},
       {"mode: aligned", "mode: Union",
        "5:11: shared.alignment.mode must be one of aligned, intersection, only_b, union, not 'Union'; did you mean "
        "union?"},
@@ -187,8 +189,9 @@ TEST(BadJob, LacksWhatIsNeeded) {
   EXPECT_EQ(
       refusal("shared: {alignment: {mode: aligned}}\n"),
       "job.yaml:1:1: shared.model.kind is missing: logistic (lr), multinomial (mlr), linear or Poisson regression; "
-      "multi-layer perceptron (mlp); wide and deep (wdl); deep learning recommendation model (dlrm) (one of lr, "
-      "mlr, linear, poisson, mlp, wdl, dlrm)");
+      "multi-layer perceptron (mlp); wide and deep (wdl); deep learning recommendation model (dlrm); "
+      "factorisation machine (fm), and beside a multi-layer perceptron (deepfm) (one of lr, mlr, linear, poisson, mlp, "
+      "wdl, dlrm, fm, deepfm)");
   EXPECT_EQ(
       refusal("shared: {model: {kind: lr}, alignment: {mode: union}}\n"),
       "job.yaml: private.party is missing: which party this is: a has features, b has features and the labels (one "
@@ -238,9 +241,15 @@ TEST(BadJob, HasAModelThatContradictsItself) {
        "2:3: shared.model.classes: is missing: say how many classes there are, or take lr for two"},
       {"    kind: mlp\n", "    kind: poisson\n    classes: 3\n",
        "4:5: shared.model.classes: poisson predicts a number, and has no classes; leave it out"},
+      {"    kind: mlp\n", "    kind: deepfm\n    classes: 3\n",
+       "4:5: shared.model.classes: deepfm gives one score, for two classes; take mlr or mlp for more, or wdl or dlrm "
+       "with embeddings"},
+      {"    kind: mlp\n", "    kind: fm\n    factors: 0\n",
+       "4:14: shared.model.factors must be a whole number from 1 to 1024, not '0'"},
   });
   for (const std::string_view kind :
-       {"wdl", "dlrm\n    top: open", "mlr\n    classes: 2", "lr\n    classes: 2", "mlp\n    classes: 9"}) {
+       {"wdl", "dlrm\n    top: open", "fm", "deepfm\n    factors: 4", "fm\n    classes: 2", "mlr\n    classes: 2",
+        "lr\n    classes: 2", "mlp\n    classes: 9"}) {
     EXPECT_NO_THROW((void)parse_job(edited_job("kind: mlp", "kind: " + std::string(kind)), {.source = "x"})) << kind;
   }
 }

@@ -35,7 +35,7 @@ std::string refusal(const std::vector<std::string>& overrides) {
 }
 
 TEST(SharedTop, IsForModelsThatAreThereOnShares) {
-  for (const char* kind : {"lr", "linear", "poisson", "mlp", "wdl"}) {
+  for (const char* kind : {"lr", "linear", "poisson", "mlp", "wdl", "fm", "deepfm"}) {
     EXPECT_THAT(refusal({std::string("shared.model.kind=") + kind}), IsEmpty()) << kind;
   }
   EXPECT_THAT(refusal({"shared.model.kind=mlr", "shared.model.classes=3"}), IsEmpty());

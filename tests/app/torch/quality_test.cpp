@@ -351,7 +351,7 @@ TEST(Baseline, HasEmbeddingsWhereTheModelHas) {
   const PartyShape shape{.fields = {{.name = "f1", .categories = 5}}};
   JobModel model;
   model.family = nn::Family::kLogistic;
-  for (const ModelKind kind : {ModelKind::kWdl, ModelKind::kDlrm}) {
+  for (const ModelKind kind : {ModelKind::kWdl, ModelKind::kDlrm, ModelKind::kDeepfm}) {
     const job::Shared shared = job_of(kind, 2);
     const Baseline made = train_baseline({.model = shared.model,
                                           .shape = shape,
@@ -361,6 +361,38 @@ TEST(Baseline, HasEmbeddingsWhereTheModelHas) {
                                          aligned, aligned);
     EXPECT_GT(quality(nn::Family::kLogistic, made.scores, labels), 0.95);
   }
+}
+
+// Labels that no feature tells by itself, and pairs do.
+TEST(Baseline, HasFactorsWhereTheModelHas) {
+  std::vector<std::int64_t> values;
+  std::vector<double> labels;
+  for (std::size_t i = 0; i < 400; ++i) {
+    const std::size_t first = i / 2 % 2;
+    const std::size_t second = i % 2;
+    const std::size_t one_hot[] = {1 - first, first, 1 - second, second};
+    for (const std::size_t value : one_hot) values.push_back(static_cast<std::int64_t>(value));
+    labels.push_back(first == second ? 1 : 0);
+  }
+  data::Dataset rows;
+  rows.features = IntMatrix::dense(400, 4, std::move(values), 0, 1);
+  rows.labels = labels;
+  const data::RowsInMemory source(std::move(rows));
+  const AlignedRows aligned(source, {range(0, 400), std::vector<bool>(400, true)});
+  JobModel model;
+  model.family = nn::Family::kLogistic;
+  const auto auc = [&](ModelKind kind) {
+    const job::Shared shared = job_of(kind, 2);
+    const Baseline made = train_baseline({.model = shared.model,
+                                          .shape = {.numeric = 4},
+                                          .loss = job_loss(model, {}),
+                                          .training = {.batch = 64, .sgd = {.learning_rate = 0.1, .momentum = 0.9}},
+                                          .steps = 300},
+                                         aligned, aligned);
+    return quality(nn::Family::kLogistic, made.scores, labels);
+  };
+  EXPECT_LT(auc(ModelKind::kLr), 0.8);
+  EXPECT_GT(auc(ModelKind::kFm), 0.99);
 }
 
 TEST(LabelsOfARegression, AreStandardisedAndScoresInTheirUnit) {

@@ -71,6 +71,8 @@ TEST(ReportCurves, OfARegressionArePredictionsBesideWhatIsTrue) {
 TEST(ReportTitle, HasANameForEveryModel) {
   EXPECT_EQ(name_of_model(ModelKind::kLr), "Logistic regression");
   EXPECT_EQ(name_of_model(ModelKind::kDlrm), "DLRM");
+  EXPECT_EQ(name_of_model(ModelKind::kFm), "Factorisation machine");
+  EXPECT_EQ(name_of_model(ModelKind::kDeepfm), "DeepFM");
 }
 
 }  // namespace

@@ -191,7 +191,9 @@ INSTANTIATE_TEST_SUITE_P(Models, PlannedSharedModel,
                                            std::pair(job::ModelKind::kPoisson, Activation::kRelu),
                                            std::pair(job::ModelKind::kMlp, Activation::kRelu),
                                            std::pair(job::ModelKind::kMlp, Activation::kTanh),
-                                           std::pair(job::ModelKind::kWdl, Activation::kRelu)));
+                                           std::pair(job::ModelKind::kWdl, Activation::kRelu),
+                                           std::pair(job::ModelKind::kFm, Activation::kRelu),
+                                           std::pair(job::ModelKind::kDeepfm, Activation::kRelu)));
 
 }  // namespace
 }  // namespace blindfl::app::shared_model_test

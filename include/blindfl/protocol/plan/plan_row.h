@@ -42,6 +42,7 @@ struct WeightsPart {
 struct TopPart {
   std::vector<std::size_t> widths{};  ///< of the hidden layers and of the scores
   Activation activation = Activation::kRelu;
+  std::size_t factors = 0;  ///< of a factorisation machine beside them; 0: none
 
   bool operator==(const TopPart&) const = default;
 };

@@ -241,7 +241,7 @@ std::vector<Option> init_options() {
       {.name = "format", .placeholder = "FORMAT", .summary = "csv, libsvm, or auto: what the file looks like"},
       {.name = "delimiter", .placeholder = "C", .summary = "between cells, or the word tab; else: what it looks like"},
       {.name = "no-header", .placeholder = {}, .summary = "the first line names no columns: they are 1, 2, 3, ..."},
-      {.name = "model", .placeholder = "MODEL", .summary = "lr, mlr, linear, poisson, mlp, wdl or dlrm"},
+      {.name = "model", .placeholder = "MODEL", .summary = "lr, mlr, linear, poisson, mlp, wdl, dlrm, fm or deepfm"},
       {.name = "top",
        .placeholder = "TOP",
        .summary = "shared: nobody sees what is above the source layers; open: B does; else: shared, if it can be"},

@@ -46,8 +46,9 @@ ModelGuess model_for(std::span<const PartyDraft> drafts) {
 void check_drafted_labels(ModelKind kind, const ColumnProfile& labels) {
   const std::string name = job::Value<ModelKind>::write(kind);
   const std::size_t distinct = labels.distinct();
-  require<UsageError>(kind != ModelKind::kLr || distinct <= 2, "--model lr is for two classes, and the labels have ",
-                      distinct, "; take mlr, or linear or poisson for numbers");
+  require<UsageError>((kind != ModelKind::kLr && !job::has_factors(kind)) || distinct <= 2, "--model ", name,
+                      " is for two classes, and the labels have ", distinct,
+                      "; take mlr, or linear or poisson for numbers");
   require<UsageError>(job::is_classifier(kind) || labels.is_numeric(), "--model ", name,
                       " is for numbers, and the labels are words; take lr or mlr");
   require<UsageError>(kind != ModelKind::kPoisson || (labels.is_whole() && labels.least() >= 0), "--model ", name,
@@ -59,7 +60,7 @@ void check_drafted_labels(ModelKind kind, const ColumnProfile& labels) {
 std::optional<std::size_t> choose_classes(ModelKind kind, const ColumnProfile* labels, const Arguments& arguments,
                                           Questions& questions) {
   if (arguments.has("classes")) return static_cast<std::size_t>(arguments.integer("classes", 2, kMostDraftedClasses));
-  if (!job::is_classifier(kind) || kind == ModelKind::kLr) return std::nullopt;
+  if (!job::is_classifier(kind) || kind == ModelKind::kLr || job::has_factors(kind)) return std::nullopt;
   if (labels != nullptr) {
     const std::size_t distinct = labels->distinct();
     require<UsageError>(distinct <= static_cast<std::size_t>(kMostDraftedClasses), "--label: there are ", distinct,
@@ -182,8 +183,8 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
     const auto kind = parse_choice<ModelKind>(answer, "model");
     if (labels != nullptr) check_drafted_labels(kind, *labels);
   };
-  const std::string answer =
-      questions.said_or_asked(arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl or dlrm", guessed, check);
+  const std::string answer = questions.said_or_asked(
+      arguments, "model", "Model: lr, mlr, linear, poisson, mlp, wdl, dlrm, fm or deepfm", guessed, check);
   shared.model.kind = parse_choice<ModelKind>(answer, "model");
   if (!arguments.has("model")) out << "model " << answer << (answer == guessed ? ": " + guess.why : "") << '\n';
   shared.model.classes = choose_classes(shared.model.kind, labels, arguments, questions);

@@ -89,7 +89,7 @@ void check_labels(const Job& job, const Given& given) {
   check(!data.label.positive || (job.shared.model.kind != ModelKind::kMlr && is_classifier(job.shared.model.kind) &&
                                  job.shared.model.class_count() == 2),
         given, "private.data.label.positive",
-        "is for two classes of one score: lr, or mlp, wdl and dlrm without classes");
+        "is for two classes of one score: lr, fm and deepfm, or mlp, wdl and dlrm without classes");
   check(is_b || !given.has("private.top"), given, "private.top", "is for B, who has the top layers, and this is A");
   const bool needs_label = is_b && data.format == prepare::FileFormat::kCsv && (data.train || data.test);
   check(!needs_label || data.label_column, given, "private.data.label_column",

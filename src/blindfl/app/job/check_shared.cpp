@@ -23,6 +23,8 @@ void check_model(const Model& model, const Given& given) {
   check(model.kind != ModelKind::kMlr || model.classes.has_value(), given, key,
         "is missing: say how many classes there are, or take lr for two");
   check(model.kind != ModelKind::kLr || model.class_count() == 2, given, key, "lr has two classes; take mlr for more");
+  check(!has_factors(model.kind) || model.class_count() == 2, given, key, kind,
+        " gives one score, for two classes; take mlr or mlp for more, or wdl or dlrm with embeddings");
   check(is_classifier(model.kind) || !model.classes.has_value(), given, key, kind,
         " predicts a number, and has no classes; leave it out");
   check(model.output_scale <= protocol::kFinestOutputScale || model.fine_outputs_reveal_features, given,

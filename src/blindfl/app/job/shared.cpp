@@ -30,7 +30,7 @@ std::span<const Name<ModelKind>> names_of(ModelKind /*kind*/) {
   static constexpr Name<ModelKind> kNames[] = {
       {"lr", ModelKind::kLr},           {"mlr", ModelKind::kMlr}, {"linear", ModelKind::kLinear},
       {"poisson", ModelKind::kPoisson}, {"mlp", ModelKind::kMlp}, {"wdl", ModelKind::kWdl},
-      {"dlrm", ModelKind::kDlrm},
+      {"dlrm", ModelKind::kDlrm},       {"fm", ModelKind::kFm},   {"deepfm", ModelKind::kDeepfm},
   };
   return kNames;
 }
@@ -40,7 +40,11 @@ bool is_classifier(ModelKind kind) {
 }
 
 bool has_embeddings(ModelKind kind) {
-  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm;
+  return kind == ModelKind::kWdl || kind == ModelKind::kDlrm || kind == ModelKind::kDeepfm;
+}
+
+bool has_factors(ModelKind kind) {
+  return kind == ModelKind::kFm || kind == ModelKind::kDeepfm;
 }
 
 TypeWords Value<std::optional<Update>>::type(const Rule& /*rule*/) {
@@ -83,7 +87,8 @@ Entries entries_of(Model& model) {
       .add(
           "kind", model.kind,
           "logistic (lr), multinomial (mlr), linear or Poisson regression; multi-layer perceptron (mlp); wide and deep "
-          "(wdl); deep learning recommendation model (dlrm)",
+          "(wdl); deep learning recommendation model (dlrm); factorisation machine (fm), and beside a multi-layer "
+          "perceptron (deepfm)",
           {.needed = true, .synonyms = {"type", "model", "architecture"}})
       .add(
           "top", model.top,
@@ -103,15 +108,20 @@ Entries entries_of(Model& model) {
             .highest = 10000,
             .otherwise = "2, but for mlr",
             .synonyms = {"num_classes", "n_classes", "outputs"}})
-      .add("hidden", model.hidden, "widths of the hidden layers of mlp, and of the deep part of wdl",
+      .add("hidden", model.hidden, "widths of the hidden layers of mlp, and of the deep part of wdl and deepfm",
            [] {
              Rule rule = layer_widths(1);
              rule.synonyms = {"layers", "hidden_layers", "hidden_sizes", "hidden_units"};
              return rule;
            }())
       .add("activation", model.activation, "what follows each hidden layer")
-      .add("embedding_dim", model.embedding_dim, "values that each category becomes in wdl and dlrm",
+      .add("embedding_dim", model.embedding_dim, "values that each category becomes in wdl, dlrm and deepfm",
            {.lowest = 1, .highest = 1024, .synonyms = {"embedding", "embedding_size", "embedding_dimension"}})
+      .add(
+          "factors", model.factors,
+          "factors of each feature in fm and deepfm: pairs of numeric and one-hot features interact by the products of "
+          "their vectors",
+          {.lowest = 1, .highest = 1024, .synonyms = {"rank", "num_factors", "latent_dim"}})
       .add("dlrm", model.dlrm, "what only dlrm has")
       .add("largest_weight", model.largest_weight,
            "trained weights of the source layers are assumed not to exceed it; numbers are sized for it",

@@ -18,12 +18,14 @@
 
 namespace blindfl::app::job {
 
-enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm };
+enum class ModelKind { kLr, kMlr, kLinear, kPoisson, kMlp, kWdl, kDlrm, kFm, kDeepfm };
 [[nodiscard]] std::span<const Name<ModelKind>> names_of(ModelKind /*kind*/);
 /// Whether labels are classes, and not numbers.
 [[nodiscard]] bool is_classifier(ModelKind kind);
 /// Whether it embeds categories. In others they must be one-hot.
 [[nodiscard]] bool has_embeddings(ModelKind kind);
+/// Whether it has a factorisation machine, which gives one score, over numeric and one-hot features.
+[[nodiscard]] bool has_factors(ModelKind kind);
 
 /// The top of a job that does not say one. The only place: change it here, and `blindfl parameters --markdown`.
 constexpr protocol::Top kDefaultTop = protocol::Top::kShared;
@@ -49,6 +51,7 @@ struct Model {
   std::vector<std::size_t> hidden = {64, 32};
   Activation activation = Activation::kRelu;
   std::size_t embedding_dim = 8;
+  std::size_t factors = 8;
   Dlrm dlrm{};
   double largest_weight = 1024.0;
   int output_scale = 16;

@@ -70,7 +70,8 @@ class Estimator {
     const he::Scheme& scheme = use(top.options.scheme);
     const mpc::TopPlan plan = plan_of_top(scheme, top);
     const LayerCost cost = scaled(cost_of_top(plan, top, scheme, steps_per_epoch), scheme);
-    protocol::TopPart part{.widths = top.shape.hidden, .activation = top.shape.activation};
+    protocol::TopPart part{
+        .widths = top.shape.hidden, .activation = top.shape.activation, .factors = top.shape.factors};
     part.widths.push_back(top.shape.outputs);
     protocol::PlanRow row{.layer = "top", .part = std::move(part), .scheme = top.options.scheme};
     row.step = cost.step;

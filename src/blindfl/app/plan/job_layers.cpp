@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/registry/registry.h"
+#include "blindfl/mpc/top_parts.h"
 #include "blindfl/protocol/layers/shared_top_options.h"
 
 namespace blindfl::app {
@@ -19,8 +20,12 @@ void check_features(const job::Model& model, const PartyShape& a, const PartySha
   const bool has_fields = !a.fields.empty() || !b.fields.empty();
   if (has_embeddings(model.kind)) {
     require<ConfigError>(has_fields, "shared.model.kind: ", kind,
-                         " needs categorical columns, and neither party has one; take lr, mlr or mlp, or list columns "
-                         "with kind: categorical");
+                         " needs categorical columns, and neither party has one; take lr, mlr, mlp or fm, or list "
+                         "columns with kind: categorical");
+    require<ConfigError>(
+        model.kind != ModelKind::kDeepfm || a.numeric + b.numeric > 0, "shared.model.kind: ", kind,
+        " needs numeric columns, or one_hot: true for some that are to interact, and neither party has "
+        "one; take wdl");
     require<ConfigError>(model.kind != ModelKind::kDlrm || model.dlrm.vectors >= 2,
                          "shared.model.dlrm.vectors: there are no pairs of one vector; take 2 or more");
     return;
@@ -168,13 +173,16 @@ Source numeric_source(const job::Model& model, std::size_t outputs) {
       return {"wide", outputs};
     case ModelKind::kDlrm:
       return {"numeric", model.dlrm.bottom.front()};
+    case ModelKind::kFm:
+    case ModelKind::kDeepfm:
+      return {"source", 1 + model.factors};
     default:
       return {"source", outputs};
   }
 }
 
 Source category_source(const job::Model& model) {
-  if (model.kind == ModelKind::kWdl) return {"deep", model.hidden.front()};
+  if (model.kind != ModelKind::kDlrm) return {"deep", model.hidden.front()};
   return {"embedded", model.dlrm.vectors * model.embedding_dim};
 }
 
@@ -185,7 +193,9 @@ std::size_t outputs_of(const job::Model& model) {
 
 /// Widths of the layers that are hidden, of models that have some on shares.
 std::vector<std::size_t> hidden_on_shares(const job::Model& model) {
-  return model.kind == ModelKind::kMlp || model.kind == ModelKind::kWdl ? model.hidden : std::vector<std::size_t>{};
+  const bool has_some =
+      model.kind == ModelKind::kMlp || model.kind == ModelKind::kWdl || model.kind == ModelKind::kDeepfm;
+  return has_some ? model.hidden : std::vector<std::size_t>{};
 }
 
 /// Layers and functions of a shared top, which hide what passes through them as source layers do: all of them share
@@ -193,12 +203,13 @@ std::vector<std::size_t> hidden_on_shares(const job::Model& model) {
 std::size_t shared_parts(const job::Model& model) {
   if (!model.shared_top()) return 0;
   constexpr std::size_t kFunctionsOfLoss = 3;  // at most
-  return kFunctionsOfLoss + 2 * hidden_on_shares(model).size();
+  return kFunctionsOfLoss + 2 * hidden_on_shares(model).size() + (has_factors(model.kind) ? 1 : 0);
 }
 
 SharedTopLayers top_layers(const job::Shared& shared, const JobLayers& layers) {
   SharedTopLayers top;
   top.shape = {.hidden = hidden_on_shares(shared.model),
+               .factors = has_factors(shared.model.kind) ? shared.model.factors : 0,
                .outputs = layers.outputs,
                .activation = shared.model.activation,
                .family = family_of(shared.model)};
@@ -208,6 +219,11 @@ SharedTopLayers top_layers(const job::Shared& shared, const JobLayers& layers) {
   top.options.scheme = job::kFamilyWithSlots;
   top.options.row_weights = shared.training.row_weights;
   top.options.largest_weight = std::min(top.options.largest_weight, shared.model.largest_weight);
+  const double needed = top.shape.factors > 0 ? mpc::largest_factor_derivative(top.options) : 0;
+  require<ConfigError>(shared.training.derivative.largest >= needed,
+                       "shared.training.derivative.largest: under a shared top nobody sees a derivative, "
+                       "and those of a factorisation machine may be as large as ",
+                       needed, "; take that at least");
   return top;
 }
 

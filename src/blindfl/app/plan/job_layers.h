@@ -48,7 +48,7 @@ struct SharedTopLayers {
 /// The source layers of a job's model, and the course of its training.
 struct JobLayers {
   std::optional<NumericLayer> numeric{};      ///< none if nobody has numeric features
-  std::optional<CategoryLayer> categories{};  ///< only of wdl and dlrm
+  std::optional<CategoryLayer> categories{};  ///< of models with embeddings
   std::size_t outputs = 1;                    ///< of the whole model: 1, or the number of classes
   std::size_t training_rows = 0;              ///< without those for validation and test
   std::size_t steps_per_epoch = 0;

@@ -44,12 +44,14 @@ std::string part_words(const WeightsPart& part) {
   return count_text(part.inputs) + " x " + count_text(part.out) + " weights";
 }
 
-/// "layers 64-16-1, relu, and the loss, on shares".
+/// "layers 64-16-1, relu, and the loss, on shares", "products of 8 factors and the loss, on shares".
 std::string part_words(const TopPart& part) {
-  if (part.widths.size() == 1) return "loss, on shares";
+  const std::string factors = part.factors > 0 ? "products of " + counted(part.factors, "factor") : "";
+  if (part.widths.size() == 1) return (factors.empty() ? "" : factors + " and the ") + "loss, on shares";
   std::string widths;
   for (const std::size_t width : part.widths) append(widths, "-", std::to_string(width));
-  return "layers " + widths + ", " + job::Value<Activation>::write(part.activation) + ", and the loss, on shares";
+  return (factors.empty() ? "" : factors + ", ") + "layers " + widths + ", " +
+         job::Value<Activation>::write(part.activation) + ", and the loss, on shares";
 }
 
 /// How many categorical fields a row is about; 0: it is about none.

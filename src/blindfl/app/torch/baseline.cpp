@@ -6,6 +6,7 @@
 #include "blindfl/app/torch/job_model.h"
 #include "blindfl/base/error.h"
 #include "blindfl/lab/local_deep.h"
+#include "blindfl/lab/local_factorization.h"
 
 namespace blindfl::app {
 
@@ -30,6 +31,12 @@ PlainModel numeric_model(const PartyShape& shape, const std::vector<std::size_t>
           [model](const data::Batch& batch) mutable { return model->forward(lab::encoded_tensor(batch.features)); }};
 }
 
+PlainModel factorization_machine(const PartyShape& shape, std::size_t factors) {
+  lab::LocalFactorizationMachine model(shape.numeric, factors);
+  return {model.ptr(),
+          [model](const data::Batch& batch) mutable { return model->forward(lab::encoded_tensor(batch.features)); }};
+}
+
 template <class Top>
 PlainModel deep_model(const lab::LocalSources& sources, const Top& top) {
   const auto model = std::make_shared<lab::LocalDeepImpl<Top>>(sources, top);
@@ -46,6 +53,7 @@ PlainModel deep_model(const lab::LocalSources& sources, const Top& top) {
 PlainModel make_plain(const job::Model& model, const PartyShape& shape, std::size_t outputs) {
   const Activation activation = model.activation;
   const std::size_t embedded = shape.fields.size() * model.embedding_dim;
+  if (shape.fields.empty() && has_factors(model.kind)) return factorization_machine(shape, model.factors);
   if (shape.fields.empty()) {
     const bool deep = model.kind == ModelKind::kMlp;
     return numeric_model(shape, deep ? model.hidden : std::vector<std::size_t>{}, outputs, activation);
@@ -54,6 +62,11 @@ PlainModel make_plain(const job::Model& model, const PartyShape& shape, std::siz
     return deep_model(
         lab::LocalSources(shape.numeric, outputs, shape.fields, model.embedding_dim, model.hidden.front()),
         nn::WideDeepTop(embedded, model.hidden, outputs, activation));
+  }
+  if (model.kind == ModelKind::kDeepfm) {
+    return deep_model(lab::LocalSources(shape.numeric, nn::factorization_width(model.factors), shape.fields,
+                                        model.embedding_dim, model.hidden.front()),
+                      nn::DeepFmTop(embedded, model.hidden, activation));
   }
   const nn::DlrmShape dlrm = dlrm_shape(model);
   return deep_model(lab::LocalSources(shape.numeric, dlrm.bottom.front(), shape.fields, model.embedding_dim,

@@ -73,6 +73,12 @@ JobModel make_dlrm(protocol::Session& session, const job::Model& model, const Jo
   return made_of(made, made->numeric, made->embedded);
 }
 
+JobModel make_deep_fm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+  const nn::DeepFm made(session, layers.numeric->shape, layers.categories->shape, model.factors, model.hidden,
+                        model.activation, options_of(layers));
+  return made_of(made, made->source, made->deep);
+}
+
 static_assert(job::kCoarseScoreBits == nn::kDefaultScoreBits);
 
 template <class Holder, class... Layers>
@@ -101,6 +107,15 @@ JobModel make_shared_module(protocol::Session& session, const job::Model& model,
     return shared_of(session, model, layers, top, options, use, top->wide, top->deep);
   }
   const NumericLayer& source = *layers.numeric;
+  if (model.kind == ModelKind::kDeepfm) {
+    const nn::SharedDeepFm top(session, source.shape, layers.categories->shape, model.factors, model.hidden,
+                               model.activation, options_of(layers), options);
+    return shared_of(session, model, layers, top, options, use, top->source, top->deep);
+  }
+  if (model.kind == ModelKind::kFm) {
+    const nn::SharedFactorizationMachine top(session, source.shape, model.factors, source.options, options);
+    return shared_of(session, model, layers, top, options, use, top->source);
+  }
   if (model.kind == ModelKind::kMlp) {
     const nn::SharedMlp top(session, source.shape, model.hidden, layers.outputs, model.activation, source.options,
                             options);
@@ -130,6 +145,12 @@ JobModel make_module(protocol::Session& session, const job::Model& model, const 
       return make_wide_deep(session, model, layers);
     case ModelKind::kDlrm:
       return make_dlrm(session, model, layers);
+    case ModelKind::kFm: {
+      const nn::FactorizationMachine made(session, layers.numeric->shape, model.factors, layers.numeric->options);
+      return made_of(made, made->source);
+    }
+    case ModelKind::kDeepfm:
+      return make_deep_fm(session, model, layers);
   }
   fail<InvalidArgument>("there is no such model");
 }

@@ -9,8 +9,10 @@
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/nn/deep_models.h"
+#include "blindfl/nn/factorization.h"
 #include "blindfl/nn/federated_module.h"
 #include "blindfl/nn/models.h"
+#include "blindfl/nn/shared_factorization.h"
 #include "blindfl/train/shared_learner.h"
 #include "blindfl/train/trainer.h"
 

@@ -170,6 +170,10 @@ std::string name_of_model(job::ModelKind kind) {
       return "Wide and deep";
     case job::ModelKind::kDlrm:
       return "DLRM";
+    case job::ModelKind::kFm:
+      return "Factorisation machine";
+    case job::ModelKind::kDeepfm:
+      return "DeepFM";
   }
   fail<InvalidArgument>("there is no such model");
 }
