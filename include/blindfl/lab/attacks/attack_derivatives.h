@@ -22,18 +22,19 @@ struct ToldLabels {
   double balanced = 0;
   /// What guessing the more common class for all rows gets of the accuracy.
   double guess = 0;
-  torch::Tensor cosines;  ///< of each row with the reference
+  torch::Tensor cosines;  ///< of each row with the direction
 };
 
 /// The row whose derivative is the longest: it pulls hardest, so that its label is the least in doubt.
 [[nodiscard]] std::int64_t longest_row(const torch::Tensor& derivatives);
 
-/// Labels by the sign of the cosine between each row's derivative and that of row `reference`, which is left out.
-/// Needs of A's view: `derivatives`, rows x numbers: dE_A or dZ_A, a share of it, or a ciphertext read as numbers.
-/// `labels`, 0 and 1, are the truth, which A need not have.
-/// Throws InvalidArgument if the numbers of rows differ, the reference does not exist, or one class is missing.
+/// Labels by the side that each row's derivative is on: the sign of its cosine with that of row `reference`, which is
+/// left out. `rounds` times the direction is then taken to be the mean of all rows' directions, each turned to the
+/// reference's side; 0 is the paper's attack. Needs of A's view: `derivatives`, rows x numbers: dE_A or dZ_A, a share
+/// of it, or a ciphertext read as numbers. `labels`, 0 and 1, are the truth, which A need not have. Throws
+/// InvalidArgument if the numbers of rows differ, the reference does not exist, or one class is missing.
 [[nodiscard]] ToldLabels attack_directions(const torch::Tensor& derivatives, const std::vector<double>& labels,
-                                           std::int64_t reference);
+                                           std::int64_t reference, int rounds = 4);
 
 /// Labels by how long each row's derivative is: the AUC for the rarer class, of which a model that is right on average
 /// is less sure. Chance is 0.5. Needs and throws as `attack_directions`.

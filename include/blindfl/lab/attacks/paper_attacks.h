@@ -39,7 +39,8 @@ struct ActivationFigure {
 
 /// Logistic or multinomial regression on numeric features: split learning; ModelSS alone with each scale of V_A;
 /// ModelSS with GradSS, our layer, under an open top and, if wanted, under a shared one. Of shares, A predicts by X_A
-/// U_A, and by what it learnt in training alone, X_A (U_A - U_A at first), for which the scale of V_A does not matter.
+/// U_A, and by what it learnt in training alone, X_A (U_A - U_A at first): what labels say, and what
+/// undoes V_A.
 /// Throws as the layers do.
 [[nodiscard]] std::vector<ActivationBar> activation_bars(const he::Scheme& scheme,
                                                          const baselines::VerticalRows& training,
@@ -50,6 +51,7 @@ struct ActivationFigure {
 struct DerivativePoint {
   std::size_t hidden_layers = 1;
   ToldLabels split;       ///< dE_A in split learning, in the last epoch
+  ToldLabels one_row;     ///< the same by the cosine with one row alone, as in the paper
   Success norms;          ///< of the same derivatives
   double test_auc = 0.0;  ///< of the split model
 };
@@ -72,7 +74,10 @@ struct DerivativeFigure {
 /// The same attack on a training with our Embed-MatMul layer: on what A has in the place of derivatives, in the last
 /// epoch. A row of a gradient is a sum over the rows of a batch with the same category.
 struct HiddenDerivatives {
-  ToldLabels shares;       ///< by the rows of A's shares of its tables' gradients that each row looks up
+  ToldLabels shares;  ///< by the rows of A's shares of its tables' gradients that each row looks up
+  /// The same with numbers that A draws itself in the place of its shares: what rows of the same categories have in
+  /// common tells a little of labels by itself, and shares are to tell no more.
+  ToldLabels drawn;
   ToldLabels ciphertexts;  ///< by pieces of the ciphertexts in which dE_A arrives, their bytes as numbers
   ToldLabels opened;       ///< what `shares` would tell if B's were added, which nobody may: that they hide something
 };

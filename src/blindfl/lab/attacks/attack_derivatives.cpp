@@ -37,7 +37,8 @@ std::int64_t longest_row(const Tensor& derivatives) {
   return lengths(derivatives.to(torch::kFloat64)).argmax().item<std::int64_t>();
 }
 
-ToldLabels attack_directions(const Tensor& derivatives, const std::vector<double>& labels, std::int64_t reference) {
+ToldLabels attack_directions(const Tensor& derivatives, const std::vector<double>& labels, std::int64_t reference,
+                             int rounds) {
   const Tensor rows = checked_derivatives(derivatives, labels);
   require<InvalidArgument>(reference >= 0 && reference < rows.size(0), "attack: there is no row ", reference,
                            " to take as the reference");
@@ -47,11 +48,16 @@ ToldLabels attack_directions(const Tensor& derivatives, const std::vector<double
 
   const Tensor unit = rows / lengths(rows).clamp_min(1e-300).unsqueeze(1);
   ToldLabels told{.cosines = torch::mv(unit, unit[reference])};
+  for (int i = 0; i < rounds; ++i) {
+    const Tensor direction = torch::mv(unit.t(), told.cosines.sign());
+    told.cosines = torch::mv(unit, direction / direction.norm().clamp_min(1e-300));
+  }
+  const Tensor same = told.cosines * told.cosines[reference] > 0;
   const Tensor truth = torch::tensor(labels, torch::kFloat64) == 1.0;
   const Tensor counts = torch::ones_like(truth);
   counts[reference] = false;
   const bool label_of_reference = truth[reference].item<bool>();
-  const Tensor right = ((told.cosines > 0) == (truth == label_of_reference)) & counts;
+  const Tensor right = (same == (truth == label_of_reference)) & counts;
   const double share = right.sum().item<double>() / counts.sum().item<double>();
   told.accuracy = std::max(share, 1 - share);
   told.balanced = (share_right(right, truth & counts) + share_right(right, truth.logical_not() & counts)) / 2;

@@ -92,6 +92,7 @@ std::vector<DerivativePoint> derivative_points(const VerticalRows& training, con
     const Tensor& derivatives = run.derivatives.back().embeddings;
     points.push_back({.hidden_layers = layers,
                       .split = attack_directions(derivatives, training.b.labels, longest_row(derivatives)),
+                      .one_row = attack_directions(derivatives, training.b.labels, longest_row(derivatives), 0),
                       .norms = attack_norms(derivatives, training.b.labels),
                       .test_auc = run::auc(nn::to_vector(run.scores), test.b.labels)});
   }
@@ -106,8 +107,11 @@ HiddenDerivatives hidden_derivatives(const he::Scheme& scheme, const VerticalRow
                                               .dimension = figure.dimension,
                                               .options = figure.training,
                                               .seed = figure.seed});
-  const auto told = [&](const Tensor& seen) { return attack_directions(seen, training.b.labels, longest_row(seen)); };
+  const auto told = [&](const Tensor& seen) {
+    return attack_directions(seen, training.b.labels, longest_row(seen), 0);
+  };
   return {.shares = told(view.gradients.share),
+          .drawn = told(view.drawn),
           .ciphertexts = told(view.ciphertexts),
           .opened = told(view.gradients.whole)};
 }

@@ -29,6 +29,7 @@ constexpr std::int64_t kNumbersOfPiece = 256;
 struct SeenStep {
   std::vector<std::int64_t> rows;
   std::vector<ShareMatrix> gradients;  ///< for each of A's fields, its share of what these rows look up
+  std::vector<ShareMatrix> drawn;      ///< the same of random numbers
   Tensor ciphertexts;                  ///< at A
 };
 
@@ -100,10 +101,17 @@ class WideDeepParty {
   }
   /// B does not know what A looks up: the experiment does.
   [[nodiscard]] SeenStep noted(const std::vector<std::uint32_t>& chosen, const std::vector<Bytes>& payloads) {
-    SeenStep step{.rows = {chosen.begin(), chosen.end()}, .gradients = {}, .ciphertexts = {}};
+    SeenStep step{.rows = {chosen.begin(), chosen.end()}, .gradients = {}, .drawn = {}, .ciphertexts = {}};
     for (std::size_t i = 0; i < training_.a.fields.size(); ++i) {
       const nn::FederatedParameter table = model_->deep->table(Party::kA, i);
-      step.gradients.push_back(multiply(training_.a.fields[i].select_rows(chosen), table.grad().value()));
+      const ShareMatrix& share = table.grad().value();
+      const IntMatrix categories = training_.a.fields[i].select_rows(chosen);
+      step.gradients.push_back(multiply(categories, share));
+      // Some bits less: sums of them are not to wrap round, as those of shares that were lifted do not.
+      constexpr int kSpare = 16;
+      ShareMatrix numbers =
+          lifted(random_share(share.rows(), share.cols(), share.scale(), random_, share.ring_bits() - kSpare));
+      step.drawn.push_back(multiply(categories, numbers));
     }
     if (party_ == Party::kA) step.ciphertexts = pieces_of(payloads, chosen.size(), options_.batch);
     return step;
@@ -116,6 +124,7 @@ class WideDeepParty {
   nn::FeatureShape shape_;
   nn::WideDeep model_;
   data::RowsInMemory rows_;
+  Random random_;
 };
 
 /// Rows of all steps in the order of the table.
@@ -138,16 +147,21 @@ WideDeepView view_of(const SeenTraining& a, const SeenTraining& b, bool numeric)
   }
   if (numeric) view.weight = pairs.front();
   view.tables.assign(pairs.begin() + (numeric ? 1 : 0), pairs.end());
-  const auto gradients = [&](std::size_t step, bool whole) {
-    std::vector<Tensor> fields;
-    for (std::size_t i = 0; i < a.steps[step].gradients.size(); ++i) {
-      const ShareMatrix& share = a.steps[step].gradients[i];
-      fields.push_back(numbers_of(whole ? open(share, b.steps[step].gradients[i]) : share));
-    }
-    return torch::cat(fields, 1);
+  const auto side_by_side = [](const std::vector<ShareMatrix>& fields) {
+    std::vector<Tensor> columns;
+    for (const ShareMatrix& field : fields) columns.push_back(numbers_of(field));
+    return torch::cat(columns, 1);
   };
-  view.gradients = {in_order(a.steps, [&](std::size_t step) { return gradients(step, true); }),
-                    in_order(a.steps, [&](std::size_t step) { return gradients(step, false); })};
+  const auto opened = [&](std::size_t step) {
+    std::vector<ShareMatrix> whole;
+    for (std::size_t i = 0; i < a.steps[step].gradients.size(); ++i) {
+      whole.push_back(open(a.steps[step].gradients[i], b.steps[step].gradients[i]));
+    }
+    return side_by_side(whole);
+  };
+  view.gradients = {in_order(a.steps, opened),
+                    in_order(a.steps, [&](std::size_t step) { return side_by_side(a.steps[step].gradients); })};
+  view.drawn = in_order(a.steps, [&](std::size_t step) { return side_by_side(a.steps[step].drawn); });
   view.ciphertexts = in_order(a.steps, [&](std::size_t step) { return a.steps[step].ciphertexts; });
   return view;
 }

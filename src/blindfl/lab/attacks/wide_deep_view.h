@@ -33,6 +33,7 @@ struct WideDeepView {
   /// For each training row, in its step of the last epoch: the rows of the gradients of A's tables that it looks up,
   /// rows x (A's fields * dimension).
   SharedPair gradients;
+  torch::Tensor drawn;  ///< the same with numbers that A draws in the place of its shares
   /// For each training row, of the same steps: a piece of the ciphertexts in which the derivatives by A's embeddings
   /// arrive, its bytes as numbers.
   torch::Tensor ciphertexts;
