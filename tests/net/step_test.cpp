@@ -90,6 +90,15 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {protocol::steps::kLookupKeys, 73},
       {protocol::steps::kPaddedTable, 74},
       {protocol::steps::kPaddedDerivative, 75},
+      {lab::secureml::steps::kInputShare, 80},
+      {lab::secureml::steps::kMatrixDifference, 81},
+      {lab::secureml::steps::kWordChoices, 82},
+      {lab::secureml::steps::kWordProducts, 83},
+      {lab::secureml::steps::kTripletOperand, 84},
+      {lab::secureml::steps::kTripletProduct, 85},
+      {lab::secureml::steps::kTripletRequest, 86},
+      {lab::secureml::steps::kDealtSeed, 87},
+      {lab::secureml::steps::kDealtCorrection, 88},
   };
   ASSERT_EQ(numbers.size(), all_steps().steps().size());
   for (const auto& [step, number] : numbers) {
@@ -178,6 +187,15 @@ TEST(Step, SaysWhatProtectsIt) {
       {protocol::steps::kLookupKeys, "padded"},
       {protocol::steps::kPaddedTable, "padded"},
       {protocol::steps::kPaddedDerivative, "padded"},
+      {lab::secureml::steps::kInputShare, "padded"},
+      {lab::secureml::steps::kMatrixDifference, "padded"},
+      {lab::secureml::steps::kWordChoices, "padded"},
+      {lab::secureml::steps::kWordProducts, "padded"},
+      {lab::secureml::steps::kTripletOperand, "encrypted"},
+      {lab::secureml::steps::kTripletProduct, "masked"},
+      {lab::secureml::steps::kTripletRequest, "public"},
+      {lab::secureml::steps::kDealtSeed, "public"},
+      {lab::secureml::steps::kDealtCorrection, "share"},
   };
   ASSERT_EQ(protections.size(), all_steps().steps().size());
   for (const auto& [step, protection] : protections) EXPECT_EQ(name_of(describe(step).protection), protection);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "blindfl/lab/secureml/steps.h"
 #include "blindfl/mpc/steps.h"
 #include "blindfl/net/steps.h"
 #include "blindfl/protocol/align/steps.h"
@@ -13,7 +14,8 @@ namespace blindfl::testing {
 inline const net::StepTable& all_steps() {
   static const net::StepTable steps = {net::steps::kAll,           protocol::steps::kOfSession,
                                        protocol::steps::kOfLayers, protocol::steps::kOfAlignment,
-                                       mpc::steps::kAll,           run::steps::kAll};
+                                       mpc::steps::kAll,           run::steps::kAll,
+                                       lab::secureml::steps::kAll};
   return steps;
 }
 

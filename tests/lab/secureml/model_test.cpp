@@ -1,0 +1,202 @@
+// SecureML's models against plain libtorch: the same algorithm, start, batches and approximate sigmoid, in the clear.
+
+#include "blindfl/lab/secureml/model.h"
+
+#include <gtest/gtest.h>
+#include <torch/torch.h>
+
+#include "blindfl/base/error.h"
+#include "lab/secureml/ways.h"
+
+namespace blindfl::lab::secureml::model_test {
+namespace {
+
+constexpr std::size_t kRows = 64;
+constexpr std::size_t kOfA = 3;
+constexpr std::size_t kOfB = 4;
+constexpr std::size_t kFeatures = kOfA + kOfB;
+constexpr std::size_t kBatch = 16;
+constexpr std::size_t kSteps = 50;
+/// 2^-13 is a unit. A step rounds a weight by up to one of them at random, and what it is updated by, by less.
+constexpr double kTolerance = 24.0 / 8192;
+
+torch::Tensor tensor_of(const Words& m) {
+  const std::vector<double> numbers = decode(m);
+  return torch::tensor(numbers, torch::kFloat64)
+      .reshape({static_cast<std::int64_t>(m.rows()), static_cast<std::int64_t>(m.cols())});
+}
+
+/// A data set and the start of a model, as fixed point has them.
+struct Task {
+  ModelSpec spec;
+  Words of_a;
+  Words of_b;
+  Words labels;
+  std::vector<Words> weights{};
+
+  [[nodiscard]] torch::Tensor features() const { return torch::cat({tensor_of(of_a), tensor_of(of_b)}, 1); }
+};
+
+Task task_of(Output output, const std::vector<std::size_t>& behind) {
+  Task task{.spec = {.output = output, .rate_bits = ModelSpec::rate_bits_of(0.5, kBatch)},
+            .of_a = encode(kRows, kOfA, small_numbers(kRows * kOfA, 1)),
+            .of_b = encode(kRows, kOfB, small_numbers(kRows * kOfB, 2)),
+            .labels = Words(kRows, behind.back())};
+  task.spec.widths = {kFeatures};
+  task.spec.widths.insert(task.spec.widths.end(), behind.begin(), behind.end());
+  // Labels of another model, so that there is something to learn.
+  const torch::Tensor truth = torch::tensor(small_numbers(kFeatures * behind.back(), 3), torch::kFloat64)
+                                  .reshape({static_cast<std::int64_t>(kFeatures), -1});
+  torch::Tensor scores = torch::matmul(task.features(), truth);
+  if (output == Output::kPiecewiseSigmoid) scores = (scores > 0).to(torch::kFloat64);
+  task.labels = encode(kRows, behind.back(),
+                       std::span<const double>(scores.contiguous().data_ptr<double>(), kRows * behind.back()));
+  for (std::size_t i = 0; i + 1 < task.spec.widths.size(); ++i) {
+    const std::size_t rows = task.spec.widths[i];
+    const std::size_t cols = task.spec.widths[i + 1];
+    task.weights.push_back(encode(rows, cols, small_numbers(rows * cols, 10 + i)));
+  }
+  return task;
+}
+
+std::vector<std::uint32_t> batch_rows(std::size_t step) {
+  std::vector<std::uint32_t> rows(kBatch);
+  for (std::size_t i = 0; i < kBatch; ++i) rows[i] = static_cast<std::uint32_t>((7 * step + 5 * i) % kRows);
+  return rows;
+}
+
+torch::Tensor predicted(const Task& task, torch::Tensor h, const std::vector<torch::Tensor>& weights) {
+  for (std::size_t i = 0; i < weights.size(); ++i) {
+    h = torch::matmul(h, weights[i]);
+    if (i + 1 < weights.size()) h = torch::relu(h);
+  }
+  return task.spec.output == Output::kScores ? h : torch::clamp(h + 0.5, 0, 1);
+}
+
+/// The weights after `kSteps` steps of libtorch's autograd and SGD. Scores are given predictions less labels as
+/// derivative, which is that of half the squared error, or of the logistic loss.
+std::vector<torch::Tensor> trained_by_torch(const Task& task) {
+  std::vector<torch::Tensor> weights;
+  for (const Words& w : task.weights) weights.push_back(tensor_of(w).set_requires_grad(true));
+  torch::optim::SGD optimizer(weights, torch::optim::SGDOptions(0.5));
+  const torch::Tensor features = task.features();
+  const torch::Tensor labels = tensor_of(task.labels);
+  for (std::size_t step = 0; step < kSteps; ++step) {
+    const std::vector<std::uint32_t> numbers = batch_rows(step);
+    const torch::Tensor rows = torch::tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end()), torch::kInt64);
+    torch::Tensor scores = features.index_select(0, rows);
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+      scores = torch::matmul(scores, weights[i]);
+      if (i + 1 < weights.size()) scores = torch::relu(scores);
+    }
+    const torch::Tensor given = task.spec.output == Output::kScores ? scores : torch::clamp(scores + 0.5, 0, 1);
+    optimizer.zero_grad();
+    scores.backward((given - labels.index_select(0, rows)).detach() / static_cast<double>(kBatch));
+    optimizer.step();
+  }
+  return weights;
+}
+
+/// What a party ends with.
+struct Trained {
+  std::vector<Words> weights;
+  Words predictions;
+};
+
+std::pair<Trained, Trained> trained_on_shares(TripletParties& parties, const Task& task) {
+  return parties.run([&](protocol::Session& session, TripletSource& source) {
+    const bool at_a = session.party() == Party::kA;
+    Words features = share_columns(session, at_a ? task.of_a : task.of_b, at_a ? kOfB : kOfA);
+    Words labels = at_a ? share_of_b(session, kRows, task.labels.cols()) : share_of_b(session, task.labels);
+    std::vector<Words> weights;
+    for (const Words& w : task.weights) {
+      weights.push_back(at_a ? share_of_b(session, w.rows(), w.cols()) : share_of_b(session, w));
+    }
+    Model model(session, source, task.spec, std::move(features), std::move(labels), std::move(weights));
+    for (std::size_t step = 0; step < kSteps; ++step) model.step(batch_rows(step));
+    Words predictions = model.predict(all_rows(kRows));
+    return Trained{model.weights(), std::move(predictions)};
+  });
+}
+
+double furthest(const torch::Tensor& a, const torch::Tensor& b) {
+  return (a - b).abs().max().item<double>();
+}
+
+/// The largest difference of weights and of predictions from libtorch's.
+double distance_from_torch(Triplets way, const Task& task) {
+  TripletParties parties(way);
+  const auto [a, b] = trained_on_shares(parties, task);
+  const std::vector<torch::Tensor> expected = trained_by_torch(task);
+  double distance = 0;
+  double moved = 0;
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    distance = std::max(distance, furthest(tensor_of(a.weights[i] + b.weights[i]), expected[i].detach()));
+    moved = std::max(moved, furthest(tensor_of(task.weights[i]), expected[i].detach()));
+  }
+  EXPECT_GT(moved, 0.2) << "training changes the weights by far more than the tolerance";
+  const torch::NoGradGuard no_grad;
+  return std::max(distance,
+                  furthest(tensor_of(a.predictions + b.predictions), predicted(task, task.features(), expected)));
+}
+
+class Models : public ::testing::TestWithParam<Triplets> {};
+
+TEST_P(Models, OfLinearRegressionAgreeWithTorch) {
+  EXPECT_LT(distance_from_torch(GetParam(), task_of(Output::kScores, {1})), kTolerance);
+}
+
+TEST_P(Models, OfLogisticRegressionWithThePiecewiseSigmoidAgreeWithTorch) {
+  EXPECT_LT(distance_from_torch(GetParam(), task_of(Output::kPiecewiseSigmoid, {1})), kTolerance);
+}
+
+TEST_P(Models, OfAPerceptronWithReluAndThreeClassesAgreeWithTorch) {
+  EXPECT_LT(distance_from_torch(GetParam(), task_of(Output::kPiecewiseSigmoid, {5, 3})), 2 * kTolerance);
+}
+
+INSTANTIATE_TEST_SUITE_P(Ways, Models, ::testing::ValuesIn(kWays), way_name);
+
+TEST(Model, OfAPerceptronWithTwoHiddenLayersAgreesWithTorch) {
+  EXPECT_LT(distance_from_torch(Triplets::kThirdParty, task_of(Output::kScores, {6, 4, 2})), 2 * kTolerance);
+}
+
+TEST(Model, RoundsItsLearningRateToNothing) {
+  EXPECT_EQ(ModelSpec::rate_bits_of(0.5, 16), 5);
+  EXPECT_EQ(ModelSpec::rate_bits_of(16, 16), 0);
+  EXPECT_EQ(ModelSpec::rate_bits_of(1, 128), 7);
+  EXPECT_THROW((void)ModelSpec::rate_bits_of(0.1, 16), InvalidArgument);
+  EXPECT_THROW((void)ModelSpec::rate_bits_of(32, 16), InvalidArgument);
+  EXPECT_THROW((void)ModelSpec::rate_bits_of(0, 16), InvalidArgument);
+  EXPECT_THROW((void)ModelSpec::rate_bits_of(0.5, 0), InvalidArgument);
+  EXPECT_THROW((void)ModelSpec::rate_bits_of(0x1p-30, 1), InvalidArgument);
+}
+
+TEST(Model, RefusesShapesThatDoNotFit) {
+  TripletParties parties(Triplets::kObliviousTransfer);
+  (void)parties.run([&](protocol::Session& session, TripletSource& source) {
+    const auto make = [&](const ModelSpec& spec, std::size_t labels, std::size_t width) {
+      std::vector<Words> weights;
+      weights.emplace_back(3, width);
+      const Model model(session, source, spec, Words(4, 3), Words(4, labels), std::move(weights));
+    };
+    EXPECT_THROW(make({.widths = {3}}, 1, 1), InvalidArgument);
+    EXPECT_THROW(make({.widths = {3, 2}}, 1, 2), InvalidArgument);
+    EXPECT_THROW(make({.widths = {3, 1}}, 1, 2), InvalidArgument);
+    EXPECT_THROW(make({.widths = {3, 1}, .rate_bits = 31}, 1, 1), InvalidArgument);
+  });
+}
+
+TEST(Model, OfOtherSettingsAtThePeerIsRefused) {
+  TripletParties parties(Triplets::kObliviousTransfer);
+  const auto make = [&](protocol::Session& session, TripletSource& source) {
+    std::vector<Words> weights;
+    weights.emplace_back(3, 1);
+    const int rate_bits = session.party() == Party::kA ? 4 : 5;
+    const Model model(session, source, {.widths = {3, 1}, .rate_bits = rate_bits}, Words(4, 3), Words(4, 1),
+                      std::move(weights));
+  };
+  EXPECT_THROW((void)parties.run(make), ConfigError);
+}
+
+}  // namespace
+}  // namespace blindfl::lab::secureml::model_test
