@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
-#include "attacks/attack_binary_columns.h"
-#include "attacks/attack_data.h"
 #include "blindfl/blindfl.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_data.h"
 
 namespace {
 
@@ -35,7 +35,7 @@ int main(int argc, char** argv) try {
   }
   const auto number = [&](const char* name) { return std::stoll(options[name]); };
   const auto size = [&](const char* name) { return static_cast<std::size_t>(std::stoul(options[name])); };
-  namespace attacks = blindfl::attacks;
+  namespace attacks = blindfl::lab::attacks;
   const attacks::TwoTables rows =
       options["--file"].empty()
           ? attacks::synthetic_columns(number("--rows"), number("--columns-a"), number("--columns-b"), 1)

@@ -7,9 +7,9 @@
 #include <map>
 #include <string>
 
-#include "attacks/attack_data.h"
-#include "attacks/attack_differences.h"
 #include "blindfl/blindfl.h"
+#include "blindfl/lab/attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_differences.h"
 
 namespace {
 
@@ -36,7 +36,7 @@ int main(int argc, char** argv) try {
     option->second = argv[i + 1];
   }
   const auto number = [&](const char* name) { return std::stoll(options[name]); };
-  namespace attacks = blindfl::attacks;
+  namespace attacks = blindfl::lab::attacks;
   const std::int64_t trained = number("--rows");
   const std::int64_t all = trained + number("--validation");
   const attacks::TwoTables rows = attacks::synthetic_columns(all, number("--columns-a"), number("--columns-b"), 1);

@@ -16,10 +16,10 @@
 #include <string>
 #include <vector>
 
-#include "attacks/attack_binary_columns.h"
-#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
 #include "blindfl/blindfl.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/run/metrics.h"
 #include "made_up/synthetic_categories.h"
@@ -189,7 +189,7 @@ void compare(const fs::path& folder) {
 }
 
 /// The first categories of A's interests as columns of zeros and ones, and B's numbers, of test people.
-blindfl::attacks::TwoTables interests(std::size_t rows, std::size_t columns) {
+blindfl::lab::attacks::TwoTables interests(std::size_t rows, std::size_t columns) {
   const auto people = make_people();
   const auto chosen = common(kPeople - kTestPeople, kPeople);
   const std::vector<float> numbers = people.joined.to_dense();
@@ -212,7 +212,7 @@ blindfl::attacks::TwoTables interests(std::size_t rows, std::size_t columns) {
 void attack() {
   constexpr std::size_t kRows = 1000;
   constexpr std::size_t kInterests = 12;
-  namespace attacks = blindfl::attacks;
+  namespace attacks = blindfl::lab::attacks;
   const attacks::TwoTables rows = interests(kRows, kInterests);
   const auto recovered = [&](blindfl::protocol::Top top) {
     const attacks::ViewOptions options{.out = 16, .top = top};

@@ -8,6 +8,7 @@ namespace blindfl::lab::paper {
 
 std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
   std::vector<Exhibit> all;
+  all.push_back(efficiency_table(options));
   all.push_back(convergence_figure(options));
   all.push_back(width_table(options));
   all.push_back(depth_table(options));

@@ -1,14 +1,14 @@
-#include "attacks/attack_scores.h"
+#include "blindfl/lab/attacks/attack_scores.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <tuple>
 
-#include "attacks/binary_vectors.h"
 #include "blindfl/base/error.h"
+#include "blindfl/lab/attacks/binary_vectors.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 namespace {
 
@@ -200,4 +200,4 @@ PatternFraction fraction_of(const ToldPatterns& told, const Tensor& features_a) 
   return {.told = static_cast<double>(right) / rows, .guess = rows_of.max().item<double>() / rows};
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -5,12 +5,12 @@
 #include <cmath>
 #include <iostream>
 
-#include "attacks/attack_scores.h"
 #include "blindfl/base/error.h"
+#include "blindfl/lab/attacks/attack_scores.h"
 #include "blindfl/lab/local_model.h"
 #include "made_up/synthetic.h"
 
-namespace blindfl::attacks::scores_test {
+namespace blindfl::lab::attacks::scores_test {
 namespace {
 
 using torch::Tensor;
@@ -145,4 +145,4 @@ TEST(Scores, OfFewRowsOrOtherRowsAreRefused) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks::scores_test
+}  // namespace blindfl::lab::attacks::scores_test

@@ -12,12 +12,12 @@
 #include <numeric>
 #include <set>
 
-#include "attacks/attack_binary_columns.h"
-#include "attacks/attack_data.h"
-#include "attacks/attack_differences.h"
-#include "attacks/attack_regression.h"
-#include "attacks/recorded_view.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_differences.h"
+#include "blindfl/lab/attacks/attack_regression.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 #include "blindfl/mpc/steps.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/federated_optimizer.h"
@@ -26,7 +26,7 @@
 #include "testing/two_parties.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::attacks::whole_model_views_test {
+namespace blindfl::lab::attacks::whole_model_views_test {
 namespace {
 
 using nn::SharedTensor;
@@ -273,4 +273,4 @@ TEST(WholeModelViews, HideLabelsFromAInAllStepsAndPlaces) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks::whole_model_views_test
+}  // namespace blindfl::lab::attacks::whole_model_views_test

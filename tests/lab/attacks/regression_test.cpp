@@ -4,15 +4,15 @@
 
 #include <iostream>
 
-#include "attacks/attack_regression.h"
-#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
+#include "blindfl/lab/attacks/attack_regression.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 #include "blindfl/lab/local_model.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/share/share_matrix.h"
 #include "made_up/synthetic.h"
 
-namespace blindfl::attacks::regression_test {
+namespace blindfl::lab::attacks::regression_test {
 namespace {
 
 using torch::Tensor;
@@ -106,4 +106,4 @@ TEST_F(Regression, RefusesShapesThatDiffer) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks::regression_test
+}  // namespace blindfl::lab::attacks::regression_test

@@ -1,4 +1,4 @@
-#include "attacks/recorded_view.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 #include "blindfl/protocol/session/in_process.h"
 #include "blindfl/train/trainer.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 namespace {
 
@@ -118,4 +118,4 @@ std::vector<Opening> record_validations(const he::Scheme& scheme, const TwoTable
   return seen.second;
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

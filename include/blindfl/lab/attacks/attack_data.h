@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <filesystem>
 
-#include "attacks/recorded_view.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// Independent binary columns at A, each 1 in 15 to 60 of a hundred rows, normal ones at B, and labels that follow from
 /// both.
@@ -21,4 +21,4 @@ namespace blindfl::attacks {
 /// Rows begin, ..., end - 1 of both.
 [[nodiscard]] TwoTables rows_between(const TwoTables& tables, std::int64_t begin, std::int64_t end);
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

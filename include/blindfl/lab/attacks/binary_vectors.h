@@ -7,7 +7,7 @@
 // Which vectors of zeros and ones lie in a linear space: what recovering binary columns from linear mixtures of them
 // comes down to. All tensors are of doubles, rows x columns.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// An orthonormal basis of the space that `columns` span, as far as it stands out of rounding errors of `noise` in each
 /// of their entries. Rows x dimension; the dimension may be 0.
@@ -39,4 +39,4 @@ struct BinarySearch {
 [[nodiscard]] torch::Tensor binary_vectors(const torch::Tensor& known, const torch::Tensor& unknown,
                                            const BinarySearch& options = {});
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

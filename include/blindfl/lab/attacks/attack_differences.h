@@ -4,9 +4,9 @@
 
 #include <vector>
 
-#include "attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// What B has after the same rows were opened once more: Z, and its own share of its weights at that time.
 struct Opening {
@@ -22,4 +22,4 @@ struct Opening {
 [[nodiscard]] RecoveredColumns attack_differences(const std::vector<Opening>& openings, const torch::Tensor& features_b,
                                                   int output_scale, const BinarySearch& search = {});
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

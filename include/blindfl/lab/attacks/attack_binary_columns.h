@@ -4,13 +4,13 @@
 
 #include <cstddef>
 
-#include "attacks/binary_vectors.h"
+#include "blindfl/lab/attacks/binary_vectors.h"
 
 // What a B that follows the protocol and only looks makes of an open top. Z is `X_A W_A + X_B W_B` of n rows, opened
 // once. The columns of X_A lie in the span of (Z, X_B) as soon as Z has as many columns as X_A; those of zeros and ones
 // are then found in it. SECURITY.md has the figures.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// Columns of zeros and ones that an attack holds for A's, rows x columns.
 struct RecoveredColumns {
@@ -41,4 +41,4 @@ struct RecoveredFraction {
 [[nodiscard]] std::size_t columns_within_reach(const torch::Tensor& z, const torch::Tensor& features_b,
                                                int output_scale, const torch::Tensor& features_a);
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

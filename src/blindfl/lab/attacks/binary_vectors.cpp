@@ -1,4 +1,4 @@
-#include "attacks/binary_vectors.h"
+#include "blindfl/lab/attacks/binary_vectors.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 namespace {
 
@@ -235,4 +235,4 @@ Tensor binary_vectors(const Tensor& known, const Tensor& unknown, const BinarySe
   return search.columns();
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

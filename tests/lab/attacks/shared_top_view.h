@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
 #include "blindfl/data/batches.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/share/products.h"
@@ -21,7 +21,7 @@
 // and its optimizer are the real ones. The top is the test's own: it adds up both shares of Z, which nobody may, and
 // deals out new ones of the derivative, as a top on shares would leave them with the parties.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// What one party has of a batch that went through the layer.
 struct SeenPass {
@@ -213,4 +213,4 @@ class SharedTraining {
   Side b_;
 };
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -9,7 +9,7 @@
 // gets under any top and any protocol. A score is `x_A w_A + x_B w_B + bias`, rounded: what is left of it beside B's
 // own part takes one value for each pattern of A's binary features, and rows of the same pattern lie together.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// How rows are told apart by what is left of their scores.
 enum class ScoreClusters {
@@ -57,4 +57,4 @@ struct PatternFraction {
 /// by the rows that they have in common, most first.
 [[nodiscard]] PatternFraction fraction_of(const ToldPatterns& told, const torch::Tensor& features_a);
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -1,10 +1,10 @@
-#include "attacks/attack_differences.h"
+#include "blindfl/lab/attacks/attack_differences.h"
 
 #include <cmath>
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 RecoveredColumns attack_differences(const std::vector<Opening>& openings, const torch::Tensor& features_b,
                                     int output_scale, const BinarySearch& search) {
@@ -26,4 +26,4 @@ RecoveredColumns attack_differences(const std::vector<Opening>& openings, const 
   return {.columns = binary_vectors(nothing, basis, search), .dimensions = static_cast<std::size_t>(basis.size(1))};
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

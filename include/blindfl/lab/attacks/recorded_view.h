@@ -6,16 +6,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "attacks/attack_differences.h"
 #include "blindfl/base/party.h"
 #include "blindfl/data/dataset.h"
 #include "blindfl/he/scheme.h"
+#include "blindfl/lab/attacks/attack_differences.h"
 #include "blindfl/nn/matmul.h"
 
 // What B really sees of the protocol, written down for attacks: both parties run in this process, and only B's side of
 // it is kept.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// Rows of both parties in the clear, rows x features each.
 struct TwoTables {
@@ -52,4 +52,4 @@ struct ViewOptions {
 [[nodiscard]] std::vector<Opening> record_validations(const he::Scheme& scheme, const TwoTables& training,
                                                       const TwoTables& validation, const ViewOptions& options);
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -1,10 +1,10 @@
-#include "attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
 
 #include <cmath>
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::size_t columns_within_reach(const Tensor& z, const Tensor& features_b, int 
   return within;
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -1,13 +1,13 @@
-#include "attacks/attack_regression.h"
+#include "blindfl/lab/attacks/attack_regression.h"
 
 #include <algorithm>
 #include <cmath>
 #include <numbers>
 
-#include "attacks/binary_vectors.h"
 #include "blindfl/base/error.h"
+#include "blindfl/lab/attacks/binary_vectors.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 namespace {
 
@@ -75,4 +75,4 @@ std::size_t columns_mixed(const Tensor& estimate, const Tensor& features_a, cons
   return static_cast<std::size_t>((correlations >= least).sum().item<std::int64_t>());
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

@@ -1,4 +1,4 @@
-#include "attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_data.h"
 
 #include <numeric>
 
@@ -6,7 +6,7 @@
 #include "blindfl/data/libsvm.h"
 #include "blindfl/lab/local_model.h"
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 using torch::Tensor;
 using torch::indexing::Slice;
@@ -46,4 +46,4 @@ TwoTables rows_between(const TwoTables& tables, std::int64_t begin, std::int64_t
   return {part(tables.a), part(tables.b), part(tables.labels)};
 }
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

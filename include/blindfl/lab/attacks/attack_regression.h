@@ -7,7 +7,7 @@
 // What a B that follows the protocol and only looks makes of Z by least squares: what B's own features do not explain
 // of it is A's, whether binary or not.
 
-namespace blindfl::attacks {
+namespace blindfl::lab::attacks {
 
 /// B's estimate of `X_A W_A` beside what B's own features and a constant explain of it: what they leave of `view`.
 /// Needs of B's view: `view`, rows x outputs, Z or whatever B holds in its place, a share of it for instance, read as
@@ -41,4 +41,4 @@ struct Nearness {
 [[nodiscard]] std::size_t columns_mixed(const torch::Tensor& estimate, const torch::Tensor& features_a,
                                         const torch::Tensor& features_b, double least = 0.999);
 
-}  // namespace blindfl::attacks
+}  // namespace blindfl::lab::attacks

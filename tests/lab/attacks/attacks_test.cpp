@@ -5,15 +5,15 @@
 
 #include <iostream>
 
-#include "attacks/attack_binary_columns.h"
-#include "attacks/attack_data.h"
-#include "attacks/attack_differences.h"
-#include "attacks/recorded_view.h"
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_differences.h"
+#include "blindfl/lab/attacks/recorded_view.h"
 #include "testing/real_data.h"
 
-namespace blindfl::attacks::attacks_test {
+namespace blindfl::lab::attacks::attacks_test {
 namespace {
 
 using torch::Tensor;
@@ -137,4 +137,4 @@ TEST(BinaryColumns, OfRealOneHotGroupsLieInBsSpanAndManyAreFound) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks::attacks_test
+}  // namespace blindfl::lab::attacks::attacks_test

@@ -7,17 +7,17 @@
 #include <array>
 #include <iostream>
 
-#include "attacks/attack_binary_columns.h"
-#include "attacks/attack_data.h"
-#include "attacks/attack_differences.h"
-#include "attacks/attack_regression.h"
-#include "attacks/shared_top_view.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
+#include "blindfl/lab/attacks/attack_binary_columns.h"
+#include "blindfl/lab/attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_differences.h"
+#include "blindfl/lab/attacks/attack_regression.h"
 #include "blindfl/protocol/session/steps.h"
+#include "lab/attacks/shared_top_view.h"
 #include "testing/plain/plain_scheme.h"
 #include "testing/uniformity.h"
 
-namespace blindfl::attacks::shared_top_views_test {
+namespace blindfl::lab::attacks::shared_top_views_test {
 namespace {
 
 using torch::Tensor;
@@ -247,4 +247,4 @@ TEST(SharedTopViews, HideWhatBContributesAndTheLabelsFromA) {
 }
 
 }  // namespace
-}  // namespace blindfl::attacks::shared_top_views_test
+}  // namespace blindfl::lab::attacks::shared_top_views_test
