@@ -2,16 +2,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <iostream>
 
-#include "blindfl/data/libsvm.h"
-#include "blindfl/data/numeric_scaling.h"
-#include "blindfl/data/vocabulary.h"
+#include "blindfl/lab/paper/category_data.h"
 #include "blindfl/run/metrics.h"
 #include "blindfl/train/trainer.h"
 #include "nn/deep_fixture.h"
-#include "testing/frames.h"
 #include "testing/real_data.h"
 #include "train/shared_training.h"
 
@@ -23,58 +19,18 @@ using protocol::Party;
 using protocol::Session;
 using protocol::Top;
 
-/// What both parties' columns together have, to train with and to test with.
-struct Source {
-  testing::LabelledFrame train;
-  testing::LabelledFrame test;
-  std::vector<std::string> numeric_a;  ///< the others are B's
-  std::vector<std::string> fields_a;
-  data::VocabularyOptions vocabulary{};
-  data::ScalingOptions scaling{};
-};
-
 struct Prepared {
   CategoricalData train;
   CategoricalData test;
 };
 
-bool contains(const std::vector<std::string>& names, const std::string& name) {
-  return std::ranges::find(names, name) != names.end();
-}
-
-/// A's numeric columns first, scaled as the training rows say.
-data::Table numeric_table(const Source& source, const testing::LabelledFrame& frame) {
-  std::vector<std::string> names = source.numeric_a;
-  for (const data::NumericColumn& column : source.train.numeric) {
-    if (!contains(source.numeric_a, column.name)) names.push_back(column.name);
-  }
-  if (names.empty()) return data::Table::dense(frame.rows, 0, {}, frame.labels);
-  std::vector<data::NumericColumn> train;
-  std::vector<data::NumericColumn> wanted;
-  for (const std::string& name : names) {
-    train.push_back(testing::numeric_column(source.train, name));
-    wanted.push_back(testing::numeric_column(frame, name));
-  }
-  const data::NumericScaling scaling = testing::fit_scaling(train, source.scaling);
-  return nn::rounded(testing::scaled_table(scaling, wanted, frame.rows, frame.labels), 16);
-}
-
-Prepared prepare(const Source& source, std::size_t batch) {
-  std::vector<CategoryField> fields[2];
-  std::vector<IntMatrix> train[2];
-  std::vector<IntMatrix> test[2];
-  for (const data::CategoryColumn& column : source.train.categories) {
-    const std::size_t whose = contains(source.fields_a, column.name) ? 0 : 1;
-    const data::Vocabulary vocabulary = data::Vocabulary::fit(column, source.vocabulary);
-    fields[whose].push_back(testing::field_of(column, vocabulary));
-    train[whose].push_back(data::encode_column(fields[whose].back(), column, vocabulary));
-    test[whose].push_back(
-        data::encode_column(fields[whose].back(), testing::category_column(source.test, column.name), vocabulary));
-  }
-  const std::size_t columns_a = source.numeric_a.size();
-  return {
-      CategoricalData(numeric_table(source, source.train), columns_a, fields[0], train[0], fields[1], train[1], batch),
-      CategoricalData(numeric_table(source, source.test), columns_a, fields[0], test[0], fields[1], test[1], batch)};
+Prepared prepare(const lab::paper::CategorySource& source, std::size_t batch) {
+  const lab::paper::CategoryData data = lab::paper::prepare_categories(source);
+  const auto of = [&](const lab::paper::CategoryRows& rows) {
+    return CategoricalData(rows.numeric, data.columns_a, data.fields_a, rows.fields_a, data.fields_b, rows.fields_b,
+                           batch);
+  };
+  return {of(data.train), of(data.test)};
 }
 
 const std::vector<std::size_t> kHidden{16, 8};
@@ -208,31 +164,9 @@ void expect_as_good_as_joined(const Aucs& aucs) {
   EXPECT_GT(aucs.federated, aucs.alone);
 }
 
-/// A: age, gains, family; B: work, education, hours. One row in `some`, or all of them: see testing::every.
-Source adult(std::size_t some = 2) {
-  data::FrameSpec spec;
-  spec.format.header = false;
-  spec.format.trim = true;
-  spec.format.comment = "|";
-  spec.format.names = {"age",          "workclass",    "fnlwgt",       "education", "education_num",
-                       "marital",      "occupation",   "relationship", "race",      "sex",
-                       "capital_gain", "capital_loss", "hours",        "country",   "income"};
-  spec.missing = {"", "?"};
-  spec.others = data::ColumnKind::kCategory;
-  for (const char* name : {"age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours"}) {
-    spec.columns.push_back({.name = name, .kind = data::ColumnKind::kNumeric});
-  }
-  Source source;
-  const auto read = [&](const char* name, const char* positive) {
-    const testing::LabelledFrame all =
-        testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
-    return testing::select_rows(all, testing::some_rows(all.rows, testing::every(some)));
-  };
-  source.train = read("adult.data.xz", ">50K");
-  source.test = read("adult.test.xz", ">50K.");
-  source.numeric_a = {"age", "capital_gain", "capital_loss"};
-  source.fields_a = {"marital", "relationship", "race", "sex"};
-  return source;
+/// One row in `some`, or all of them: see testing::every.
+lab::paper::CategorySource adult(std::size_t some = 2) {
+  return lab::paper::read_adult(testing::real_data("")).some(testing::every(some), testing::every(some));
 }
 
 TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {
@@ -253,20 +187,9 @@ TEST(CategoricalRealData, WideAndDeepOnAdultUnderASharedTopHasTheJoinedModelsAuc
   expect_as_good_as_joined(wide_and_deep(prepare(adult(4), options.batch), options, Top::kShared));
 }
 
-/// Every second numeric column and field is A's. One training row in `some`, or all of them: see testing::every.
-Source criteo(std::size_t some = 1) {
-  Source source;
-  const testing::LabelledFrame train =
-      testing::read_libsvm_fields(testing::real_data("criteo-mini.tr.libsvm.xz"), 13, 26);
-  source.train = testing::select_rows(train, testing::some_rows(train.rows, testing::every(some)));
-  const testing::LabelledFrame test =
-      testing::read_libsvm_fields(testing::real_data("criteo-mini.va.libsvm.xz"), 13, 26);
-  source.test = testing::select_rows(test, testing::some_rows(test.rows, testing::every(2)));
-  for (std::size_t i = 0; i < 13; i += 2) source.numeric_a.push_back(source.train.numeric[i].name);
-  for (std::size_t i = 0; i < 26; i += 2) source.fields_a.push_back(source.train.categories[i].name);
-  source.vocabulary = {.min_count = 20};
-  source.scaling = {.log = true};
-  return source;
+/// One training row in `some`, or all of them: see testing::every.
+lab::paper::CategorySource criteo(std::size_t some = 1) {
+  return lab::paper::read_criteo(testing::real_data("")).some(testing::every(some), testing::every(2));
 }
 
 TEST(CategoricalRealData, WideAndDeepOnCriteoHasTheJoinedModelsAuc) {
@@ -296,26 +219,12 @@ TEST(CategoricalRealData, DlrmOnCriteoHasTheJoinedModelsAuc) {
   expect_as_good_as_joined(dlrm(prepare(criteo(), options.batch), options));
 }
 
-/// Every second field is A's. One row in five is for testing.
-Source avazu() {
-  data::FrameSpec spec;
-  spec.others = data::ColumnKind::kCategory;
-  const testing::LabelledFrame all =
-      testing::with_labels(data::read_frame(testing::real_data("avazu.15k.csv.xz"), spec), "click", "1");
-  const made_up::RowSplit split = made_up::hashed_test_rows(all.rows);
-  Source source;
-  source.train = testing::select_rows(all, split.train);
-  source.test = testing::select_rows(all, split.test);
-  for (std::size_t i = 0; i < all.categories.size(); i += 2) source.fields_a.push_back(all.categories[i].name);
-  source.vocabulary = {.min_count = 20};
-  return source;
-}
-
 TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
   BLINDFL_NEEDS_DATA("avazu.15k.csv.xz");
   const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
   std::cout << "Avazu, Wide & Deep: ";
-  expect_as_good_as_joined(wide_and_deep(prepare(avazu(), options.batch), options));
+  expect_as_good_as_joined(
+      wide_and_deep(prepare(lab::paper::read_avazu(testing::real_data("")), options.batch), options));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "blindfl/data/table_cuts.h"
 
+#include <cmath>
 #include <limits>
 #include <map>
 #include <utility>
@@ -52,6 +53,16 @@ Table as_dense(const Table& table) {
   std::vector<double> values(table.rows() * table.cols());
   for (std::size_t r = 0; r < table.rows(); ++r) {
     table.for_each_in_row(r, [&](std::size_t c, double value) { values[r * table.cols() + c] = value; });
+  }
+  return Table::dense(table.rows(), table.cols(), std::move(values), table.labels());
+}
+
+Table rounded(const Table& table, int scale) {
+  std::vector<double> values(table.rows() * table.cols());
+  for (std::size_t r = 0; r < table.rows(); ++r) {
+    table.for_each_in_row(r, [&](std::size_t c, double value) {
+      values[r * table.cols() + c] = std::ldexp(std::round(std::ldexp(value, scale)), -scale);
+    });
   }
   return Table::dense(table.rows(), table.cols(), std::move(values), table.labels());
 }

@@ -17,6 +17,9 @@ namespace blindfl::data {
 /// The same table, every value stored.
 [[nodiscard]] Table as_dense(const Table& table);
 
+/// A dense table of the same values at `scale` fractional bits: what models differ by is then not the encoding.
+[[nodiscard]] Table rounded(const Table& table, int scale);
+
 /// One table cut between its columns: the same rows at both parties, the labels at B alone.
 struct VerticalSplit {
   Table a;

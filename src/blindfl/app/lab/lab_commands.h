@@ -14,5 +14,6 @@ inline constexpr Program kLab{.name = "blindfl_lab",
 [[nodiscard]] std::span<const Command> lab_commands();
 
 [[nodiscard]] Command paper_command();
+[[nodiscard]] Command peers_command();
 
 }  // namespace blindfl::app

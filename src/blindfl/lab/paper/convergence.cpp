@@ -9,6 +9,7 @@
 #include "blindfl/data/table_cuts.h"
 #include "blindfl/lab/local_model.h"
 #include "blindfl/lab/paper/data_sets.h"
+#include "blindfl/lab/paper/deep_training.h"
 #include "blindfl/lab/paper/study.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/run/metrics.h"
@@ -105,6 +106,64 @@ Cell convergence_cell(const PaperSet& set, const StudyOptions& options) {
   return cell;
 }
 
+/// A data set with categories, and where it is read.
+struct CategorySet {
+  const char* name;
+  DeepModel model;
+  std::vector<const char*> files;
+  CategorySource (*read)(const std::filesystem::path& folder);
+};
+
+std::vector<CategorySet> category_sets() {
+  return {
+      {"Adult (a9a's rows) WDL", DeepModel::kWideDeep, {"adult.data.xz", "adult.test.xz"}, read_adult},
+      {"Avazu sample WDL", DeepModel::kWideDeep, {"avazu.15k.csv.xz"}, read_avazu},
+      {"Criteo sample DLRM", DeepModel::kDlrm, {"criteo-mini.tr.libsvm.xz", "criteo-mini.va.libsvm.xz"}, read_criteo}};
+}
+
+CellResult train_deep_three_ways(const CategorySet& set, std::size_t epochs, const StudyOptions& options) {
+  CategorySource source = set.read(options.data);
+  if (options.quick) {
+    source = source.some((source.train.rows + kFewRows - 1) / kFewRows, (source.test.rows + kFewRows - 1) / kFewRows);
+  }
+  const CategoryData data = prepare_categories(source);
+  const train::TrainOptions training{.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
+  const DeepTraining federated = train_deep(set.model, data, training);
+  const DeepTraining joined = train_deep_joined(set.model, data, training);
+  const DeepTraining alone = train_deep_of_b(set.model, data, training);
+  const std::vector<double>& labels = data.test.numeric.labels();
+  const auto auc = [&](const DeepTraining& of) { return run::auc(nn::to_vector(of.scores), labels); };
+  CellResult result;
+  result.numbers = {{"federated", auc(federated)},
+                    {"joined", auc(joined)},
+                    {"B only", auc(alone)},
+                    {"rows", static_cast<double>(data.train.numeric.rows())},
+                    {"test rows", static_cast<double>(labels.size())},
+                    {"epochs", static_cast<double>(epochs)}};
+  result.series = {{"federated", points_of(federated.losses)},
+                   {"joined", points_of(joined.losses)},
+                   {"B only", points_of(alone.losses)}};
+  result.words = {{"measure", "AUC"}, {"way", "exchanged over lattice; tables by oblivious transfer"}};
+  return result;
+}
+
+Cell category_cell(const CategorySet& set, const StudyOptions& options) {
+  const std::size_t epochs = options.quick ? 1 : 10;
+  Cell cell;
+  cell.name = set.name;
+  cell.settings = settings_of("convergence", options);
+  cell.settings.set("data set", set.name).set("epochs", epochs).set("rows", options.quick ? "some" : "all");
+  cell.expected_seconds = options.quick ? 15 : 600;
+  cell.measure = [=] {
+    for (const char* file : set.files) {
+      require<DataError>(std::filesystem::exists(options.data / file), file,
+                         " is not in the folder that BLINDFL_DATA names");
+    }
+    return train_deep_three_ways(set, epochs, options);
+  };
+  return cell;
+}
+
 run::LineChart chart_of(const Cell& cell, const CellResult& result) {
   run::LineChart chart{.title = "Training loss: " + cell.name, .x_label = "mini-batch", .lines = {}};
   for (const char* way : {"federated", "joined", "B only"}) {
@@ -158,6 +217,7 @@ Exhibit convergence_figure(const StudyOptions& options) {
   for (const PaperSet& set : paper_sets()) {
     if (!set.files.empty()) figure.cells.push_back(convergence_cell(set, options));
   }
+  for (const CategorySet& set : category_sets()) figure.cells.push_back(category_cell(set, options));
   figure.show = [cells = figure.cells, quick = options.quick](std::span<const CellResult> results) {
     return show_convergence(cells, results, quick);
   };

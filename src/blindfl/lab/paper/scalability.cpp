@@ -36,7 +36,10 @@ CellResult train_on_connect4(const std::vector<std::size_t>& hidden, std::size_t
 Cell connect4_cell(const std::vector<std::size_t>& hidden, const StudyOptions& options) {
   const std::size_t epochs = options.quick ? 1 : 10;
   std::string widths;
-  for (const std::size_t width : hidden) widths += (widths.empty() ? "" : "-") + std::to_string(width);
+  for (const std::size_t width : hidden) {
+    if (!widths.empty()) widths += '-';
+    widths += std::to_string(width);
+  }
   Cell cell;
   cell.name = "connect-4 MLP, hidden layers " + widths;
   const PaperSet& set = paper_set("connect-4");

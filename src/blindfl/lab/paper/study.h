@@ -27,6 +27,9 @@ struct StudyOptions {
 [[nodiscard]] Exhibit depth_table(const StudyOptions& options);
 [[nodiscard]] Exhibit features_table(const StudyOptions& options);
 [[nodiscard]] Exhibit convergence_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit activations_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit derivatives_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit model_shares_figure(const StudyOptions& options);
 
 /// What every measurement's settings begin with: its kind, program, machine and seed.
 [[nodiscard]] Settings settings_of(std::string_view kind, const StudyOptions& options);
