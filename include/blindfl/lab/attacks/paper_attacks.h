@@ -21,7 +21,7 @@ namespace blindfl::lab::attacks {
 
 /// One bar of the first figure (adv1): labels of test rows, predicted by what A has.
 struct ActivationBar {
-  std::string what;          ///< "split learning", "ModelSS", "ModelSS + GradSS"
+  std::string what;          ///< "split learning", "ModelSS", "ModelSS and GradSS", "ModelSS and GradSS, shared top"
   double scale_of_v = 1;     ///< of V_A; only with ModelSS
   std::string predicted_by;  ///< "X_A W_A", "X_A U_A", "X_A (U_A - U_A at first)"
   Success attack;            ///< AUC, or accuracy for several classes
@@ -33,12 +33,14 @@ struct ActivationFigure {
   Family family = Family::kLogistic;
   std::vector<double> scales_of_v = {1, 10, 100};  ///< that ModelSS alone is run with
   train::TrainOptions training{};
+  bool shared_top = true;  ///< whether our layer is looked at under a shared top, too, which takes longer
   std::uint64_t seed = 1;
 };
 
-/// Logistic or multinomial regression on numeric features: split learning, ModelSS alone with each scale of V_A, and
-/// ModelSS with GradSS, our layer. Of shares, A predicts by X_A U_A, and by what it learnt in training alone:
-/// X_A (U_A - U_A at first), for which the scale of V_A does not matter.
+/// Logistic or multinomial regression on numeric features: split learning; ModelSS alone with each scale of V_A;
+/// ModelSS with GradSS, our layer, under an open top and, if wanted, under a shared one. Of shares, A predicts by X_A
+/// U_A, and by what it learnt in training alone, X_A (U_A - U_A at first), for which the scale of V_A does not matter.
+/// Throws as the layers do.
 [[nodiscard]] std::vector<ActivationBar> activation_bars(const he::Scheme& scheme,
                                                          const baselines::VerticalRows& training,
                                                          const baselines::VerticalRows& test,
@@ -67,13 +69,14 @@ struct DerivativeFigure {
                                                              const baselines::VerticalFields& fields,
                                                              const DerivativeFigure& figure);
 
-/// The same attack on a training with our Embed-MatMul layer: on what A has in the place of derivatives.
+/// The same attack on a training with our Embed-MatMul layer: on what A has in the place of derivatives, in the last
+/// epoch. A row of a gradient is a sum over the rows of a batch with the same category.
 struct HiddenDerivatives {
-  /// By the rows of A's shares of its tables' gradients that each row looks up.
-  ToldLabels shares;
-  /// By the ciphertexts of the derivatives, read as numbers and cut into as many pieces as the batch has rows.
-  ToldLabels ciphertexts;
+  ToldLabels shares;       ///< by the rows of A's shares of its tables' gradients that each row looks up
+  ToldLabels ciphertexts;  ///< by pieces of the ciphertexts in which dE_A arrives, their bytes as numbers
+  ToldLabels opened;       ///< what `shares` would tell if B's were added, which nobody may: that they hide something
 };
+/// Under an open top. A must have categorical fields, and labels are 0 and 1. Throws as the layers do.
 [[nodiscard]] HiddenDerivatives hidden_derivatives(const he::Scheme& scheme, const baselines::VerticalRows& training,
                                                    const baselines::VerticalFields& fields, std::size_t hidden_layers,
                                                    const DerivativeFigure& figure);

@@ -8,6 +8,7 @@
 #include "blindfl/he/scheme.h"
 #include "blindfl/lab/baselines/vertical_rows.h"
 #include "blindfl/nn/models.h"
+#include "blindfl/protocol/session/top.h"
 #include "blindfl/train/trainer.h"
 
 // The paper's ablation of the MatMul source layer: W_A is shared at the start, `W_A = U_A + V_A` ("ModelSS"), and its
@@ -27,6 +28,8 @@ struct SharedWeightsSpec {
   std::size_t outputs = 1;
   Family family = Family::kLogistic;
   SharedParts parts = SharedParts::kWeightsAndGradients;
+  /// Whether B sees Z, or nobody: without GradSS it is open.
+  protocol::Top top = protocol::Top::kOpen;
   /// V_A, as B draws it, times this: what the paper calls the scale of V_A. At least 1.
   double scale_of_v = 1.0;
 };
@@ -39,9 +42,9 @@ struct SharedWeightsRun {
   torch::Tensor scores;          ///< of the test rows, as B has them
 };
 
-/// Trains a generalised linear model on numeric features under an open top, both parties in this process, and scores
-/// `test`. `seed` draws the initial shares; the encryption's randomness is fresh.
-/// Throws InvalidArgument if A has no features, or as the layer does.
+/// Trains a generalised linear model on numeric features, both parties in this process, and scores `test`. `seed` draws
+/// the initial shares; the encryption's randomness is fresh. Throws InvalidArgument if A has no features, if a shared
+/// top is to do without GradSS, or as the layer does.
 [[nodiscard]] SharedWeightsRun run_shared_weights(const he::Scheme& scheme, const VerticalRows& training,
                                                   const VerticalRows& test, const SharedWeightsSpec& spec,
                                                   const train::TrainOptions& options, std::uint64_t seed = 1);

@@ -35,48 +35,49 @@ struct SplitSpec {
   Activation activation = Activation::kRelu;
 };
 
-/// One side of a split model: both parties make the same calls at the same time, each on its own rows.
+/// A's part of a split model. Both parties make the same calls at the same time, each on its own rows. Initial weights
+/// are torch's random numbers: `torch::manual_seed` repeats them.
 class SplitBottom {
  public:
-  /// A's part of the model. `to_b` must outlive this. Throws InvalidArgument if A has no features at all.
-  SplitBottom(net::Channel& to_b, const SplitSpec& spec, std::uint64_t seed);
+  /// What A received in an epoch of training: for each row, in the order of its table, the derivative of its batch's
+  /// mean loss by what A sent of it. Undefined where A has no such features.
+  struct Derivatives {
+    torch::Tensor contribution;  ///< by X_A W_A: rows x width
+    torch::Tensor embeddings;    ///< by E_A: rows x (A's fields * dimension)
+  };
 
-  /// Takes part in a training. Reveals: X_A W_A and E_A of every row in every epoch to B, and their derivatives to A.
+  /// `to_b` must outlive this. Throws InvalidArgument if A has no features, or fields have no hidden layer behind them.
+  SplitBottom(net::Channel& to_b, const SplitSpec& spec);
+  ~SplitBottom();
+  SplitBottom(const SplitBottom&) = delete;
+  SplitBottom& operator=(const SplitBottom&) = delete;
+
+  /// Reveals: X_A W_A and E_A of every row to B, in every epoch; their derivatives to A. Throws as the channel does.
   void train(const LocalRows& rows, const train::TrainOptions& options);
-  /// Takes part in a scoring. Reveals: X_A W_A and E_A of every row to B.
+  /// Reveals: X_A W_A and E_A of every row to B.
   void score(const LocalRows& rows);
 
-  /// X_A W_A, which A computes without B: rows x width. Undefined if A has no numeric features.
-  [[nodiscard]] torch::Tensor contribution(const LocalRows& rows);
+  /// X_A W_A, without B: rows x width. Undefined if A has no numeric features.
+  [[nodiscard]] torch::Tensor contribution(const LocalRows& rows) const;
   /// W_A, features x width. Undefined if A has no numeric features.
-  [[nodiscard]] const torch::Tensor& weight() const { return weight_; }
+  [[nodiscard]] torch::Tensor weight() const;
   /// Q_A, one for each of A's fields, categories x dimension.
-  [[nodiscard]] const std::vector<torch::Tensor>& tables() const { return tables_; }
-  /// What A received in training, epoch by epoch: for each row, in the order of A's table, the derivative of its
-  /// batch's mean loss by A's part: by X_A W_A, rows x width, and by E_A, rows x (fields * dimension); undefined where
-  /// A has none.
-  struct Derivatives {
-    torch::Tensor contribution;
-    torch::Tensor embeddings;
-  };
+  [[nodiscard]] std::vector<torch::Tensor> tables() const;
+  /// Of all epochs so far.
   [[nodiscard]] const std::vector<Derivatives>& derivatives() const { return derivatives_; }
 
  private:
-  [[nodiscard]] torch::Tensor part_of(const LocalRows& rows) const;
-
+  class Model;
   net::Channel& to_b_;
-  SplitSpec spec_;
-  torch::Tensor weight_;
-  std::vector<torch::Tensor> tables_;
-  torch::nn::Module parameters_;
+  std::shared_ptr<Model> model_;
   std::vector<Derivatives> derivatives_;
 };
 
 /// B's part: its own bottom model and everything above.
 class SplitTop {
  public:
-  /// `to_a` must outlive this. Throws InvalidArgument as the layers do.
-  SplitTop(net::Channel& to_a, const SplitSpec& spec, std::uint64_t seed);
+  /// `to_a` must outlive this. Throws as SplitBottom does.
+  SplitTop(net::Channel& to_a, const SplitSpec& spec);
   ~SplitTop();
   SplitTop(const SplitTop&) = delete;
   SplitTop& operator=(const SplitTop&) = delete;
@@ -88,7 +89,6 @@ class SplitTop {
  private:
   class Model;
   net::Channel& to_a_;
-  SplitSpec spec_;
   std::shared_ptr<Model> model_;
 };
 
@@ -101,8 +101,8 @@ struct SplitRun {
   torch::Tensor scores;                               ///< of the test rows, as B has them
 };
 
-/// Both parties in this process, as threads with a channel between them: trains on `training`, scores `test`. Equal
-/// seeds give equal runs.
+/// Both parties in this process, as threads with a channel between them: trains on `training`, scores `test`. Seeds
+/// torch's random numbers: equal seeds give equal runs.
 [[nodiscard]] SplitRun run_split_learning(const VerticalRows& training, const VerticalRows& test, const SplitSpec& spec,
                                           const train::TrainOptions& options, std::uint64_t seed = 1);
 

@@ -140,7 +140,7 @@ Tensor weights_to_begin_with(const Problem& problem, const SumsFit& best, std::i
   const auto uniform = [&] { return torch::rand({1}, random, torch::dtype(torch::kFloat64)).item<double>(); };
   if (start < kFresh) {
     const Tensor drawn = torch::randn({problem.columns_a}, random, torch::dtype(torch::kFloat64)).abs();
-    // A sum of independent zeros and ones has at most a half of its weights' norm as deviation.
+    // A sum of independent zeros and ones has at most a half of its weights' norm as standard deviation.
     return drawn * ((1.7 + 0.8 * uniform()) * deviation / drawn.norm().item<double>());
   }
   Tensor weights = best.weights.clone();

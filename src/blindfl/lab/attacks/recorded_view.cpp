@@ -76,6 +76,7 @@ nn::MatMulOptions layer_of(const ViewOptions& options) {
   nn::MatMulOptions layer;
   layer.initial_deviation = options.initial_deviation;
   layer.output_scale = options.output_scale;
+  layer.fine_outputs_reveal_features = options.output_scale > 20;  // which attacks are to show
   layer.top = options.top;
   return layer;
 }
