@@ -101,7 +101,8 @@ std::string more_help_of_paper() {
   std::string text =
       "Data sets are read from the folder that the environment variable BLINDFL_DATA names; rows of the same shape are "
       "generated where time alone is measured and the set is not there.\n"
-      "Each measurement is kept in FOLDER/cells as soon as it is done: after a kill, the same command goes on there.\n"
+      "Each measurement is kept in FOLDER/cells as soon as it is done: after a kill, the same command continues "
+      "there.\n"
       "\nNAME is one of:\n";
   for (const paper::Exhibit& exhibit : paper::all_exhibits({})) {
     text += "  " + exhibit.name + std::string(exhibit.name.size() < 26 ? 26 - exhibit.name.size() : 1, ' ') +

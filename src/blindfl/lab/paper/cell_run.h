@@ -40,7 +40,7 @@ class CellProgress {
 };
 
 /// Measures the cells of which nothing is kept, one after the other, and keeps each at once: who runs it again after a
-/// kill goes on where it was. An error that a cell throws is a refusal, too, which is not kept: the next run may be
+/// kill continues where it was. An error that a cell throws is a refusal, too, which is not kept: the next run may be
 /// luckier.
 [[nodiscard]] std::vector<Measured> measure_all(std::span<const Exhibit> exhibits, CellCache& cache, std::ostream& out,
                                                 bool terminal);

@@ -62,7 +62,7 @@ PeerReport measure_blindfl(const PaperSet& set, const data::Table& rows, protoco
 }
 
 PeerReport measure_libtorch(const PaperSet& set, const data::Table& rows) {
-  LocalModel model(set.features, {}, 1);
+  LocalModel model(set.features, std::vector<std::size_t>{}, std::size_t{1});
   TwoPartyModel shape = model_of(set, {});
   std::vector<double> laps;
   auto last = std::chrono::steady_clock::now();

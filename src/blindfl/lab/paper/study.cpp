@@ -10,6 +10,9 @@ std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
   std::vector<Exhibit> all;
   all.push_back(efficiency_table(options));
   all.push_back(convergence_figure(options));
+  all.push_back(activations_figure(options));
+  all.push_back(derivatives_figure(options));
+  all.push_back(model_shares_figure(options));
   all.push_back(width_table(options));
   all.push_back(depth_table(options));
   all.push_back(features_table(options));
