@@ -24,12 +24,12 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/process_usage.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/net/steps.h"
 #include "openssl_copy.h"
 #include "timing.h"
-#include "usage.h"
 
 namespace {
 

@@ -15,11 +15,11 @@
 
 #include "arguments.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/process_usage.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/session/in_process.h"
-#include "usage.h"
 
 namespace {
 

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/process_usage.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "blindfl/protocol/layers/embed_matmul.h"
@@ -15,7 +16,6 @@
 #include "blindfl/protocol/plan/embed_cost.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "timing.h"
-#include "usage.h"
 
 namespace blindfl::bench {
 

@@ -9,11 +9,11 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/process_usage.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/paillier/paillier_scheme.h"
 #include "layer_steps.h"
 #include "paper_way.h"
-#include "usage.h"
 
 namespace blindfl::bench {
 

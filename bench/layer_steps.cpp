@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
+#include "blindfl/base/process_usage.h"
 #include "blindfl/protocol/session/in_process.h"
 #include "timing.h"
-#include "usage.h"
 
 namespace blindfl::bench {
 

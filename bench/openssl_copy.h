@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/process_usage.h"
 #include "blindfl/net/identity.h"
 #include "timing.h"
-#include "usage.h"
 
 namespace blindfl::bench {
 

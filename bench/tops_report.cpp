@@ -3,7 +3,6 @@
 #include <torch/torch.h>
 
 #include <array>
-#include <functional>
 #include <iomanip>
 #include <iostream>
 #include <map>
@@ -13,12 +12,9 @@
 #include <vector>
 
 #include "blindfl/blindfl.h"
-#include "blindfl/he/lattice/lattice_scheme.h"
-#include "blindfl/net/channel.h"
+#include "blindfl/lab/two_party_training.h"
 #include "made_up/synthetic.h"
-#include "made_up/tables.h"
 #include "made_up/vertical_split.h"
-#include "timing.h"
 
 namespace blindfl::bench {
 
@@ -40,9 +36,6 @@ constexpr std::size_t kRows = 6 * kBatch;
 /// Ten epochs of a9a: what a job would declare.
 constexpr std::size_t kDeclaredSteps = 2550;
 
-/// One party's step, after another.
-using Step = std::function<void(const Batch&)>;
-
 struct Measured {
   double milliseconds = 0;                       // of the median step
   std::map<std::string, std::uint64_t> bytes{};  // of both parties, per step, by the kind of message
@@ -56,49 +49,6 @@ Family family_of(const Model& m) {
   return m.outputs == 1 ? Family::kLogistic : Family::kMultinomial;
 }
 
-SgdOptions sgd() {
-  return {.learning_rate = 0.01, .momentum = 0.9, .steps = kDeclaredSteps};
-}
-
-MatMulOptions source_options() {
-  MatMulOptions options;
-  options.sgd = sgd();
-  return options;
-}
-
-/// What makes a party's steps, with all that they need to stay alive.
-Step open_steps(Session& session, const Model& m, const FeatureShape& shape) {
-  const auto train = [&](auto model) -> Step {
-    auto optimizer = std::make_shared<FederatedOptimizer>(*model, sgd());
-    return [model, optimizer, family = family_of(m)](const Batch& x) mutable {
-      const torch::Tensor loss = nn::loss(family, model->forward(x), nn::labels_tensor(x));
-      optimizer->zero_grad();
-      loss.backward();
-      optimizer->step();
-    };
-  };
-  if (m.hidden.empty()) return train(GeneralizedLinear(session, shape, m.outputs, source_options()));
-  return train(Mlp(session, shape, m.hidden, m.outputs, Activation::kRelu, source_options()));
-}
-
-Step shared_steps(Session& session, const Model& m, const FeatureShape& shape) {
-  const nn::SharedTopOptions top{.batch = kBatch, .sgd = sgd()};
-  const auto train = [&](auto model) -> Step {
-    auto optimizer = std::make_shared<FederatedOptimizer>(*model, sgd());
-    nn::SharedLoss loss(session, family_of(m), m.outputs, top);
-    return [model, optimizer, loss](const Batch& x) mutable {
-      auto step = loss->forward(model->scores(x), x);
-      optimizer->zero_grad();
-      step.backward();
-      optimizer->step();
-    };
-  };
-  if (m.hidden.empty()) {
-    return train(nn::SharedGeneralizedLinear(session, shape, m.outputs, source_options(), top));
-  }
-  return train(nn::SharedMlp(session, shape, m.hidden, m.outputs, Activation::kRelu, source_options(), top));
-}
-
 Measured measure(const Model& m, bool shared) {
   made_up::SyntheticSpec spec;
   spec.rows = kRows;
@@ -109,38 +59,21 @@ Measured measure(const Model& m, bool shared) {
   spec.task = m.outputs == 1 ? made_up::Task::kBinary : made_up::Task::kMulticlass;
   spec.classes = std::max<std::size_t>(m.outputs, 2);
   const auto split = made_up::vertical_split(made_up::make_synthetic(spec).joined, m.in_a);
-  const he::LatticeScheme scheme;
-  const auto party = [&](Session& session) {
-    const FixedPointSpec features{.scale = m.density < 1 ? 0 : 16, .largest = 1, .clip = true};
-    const FeatureShape shape{
-        .in_a = m.in_a, .in_b = m.in_b, .batch = kBatch, .features_a = features, .features_b = features};
-    const auto rows =
-        data::make_dataset(session.party() == protocol::Party::kA ? split.a : split.b, FixedPoint(shape.features_a));
-    const Step step = shared ? shared_steps(session, m, shape) : open_steps(session, m, shape);
-    Measured measured;
-    Stopwatch watch;
-    for (std::size_t i = 0; i <= kSteps; ++i) {
-      std::vector<std::uint32_t> numbers(kBatch);
-      std::iota(numbers.begin(), numbers.end(), static_cast<std::uint32_t>(i % (kRows / kBatch) * kBatch));
-      const Batch batch = data::make_batch(rows, numbers, kBatch);
-      step(batch);
-      if (i == 0) {  // keys, first weights and what is made once are not part of a step
-        for (const auto& [kind, traffic] : session.channel().sent())
-          measured.bytes[std::string(net::name_of(kind))] -= traffic.bytes;
-        watch.restart();
-      } else {
-        watch.lap();
-      }
-    }
-    for (const auto& [kind, traffic] : session.channel().sent())
-      measured.bytes[std::string(net::name_of(kind))] += traffic.bytes;
-    for (auto& kind : measured.bytes) kind.second /= kSteps;
-    measured.milliseconds = watch.median_lap();
-    return measured;
-  };
-  auto [a, b] = protocol::run_in_process(scheme, party);
-  for (const auto& [kind, bytes] : a.bytes) b.bytes[kind] += bytes;
-  return std::move(b);
+  const FixedPointSpec features{.scale = m.density < 1 ? 0 : 16, .largest = 1, .clip = true};
+  lab::TwoPartyModel model;
+  model.family = family_of(m);
+  model.hidden = m.hidden;
+  model.outputs = m.outputs;
+  model.shape = {.in_a = m.in_a, .in_b = m.in_b, .batch = kBatch, .features_a = features, .features_b = features};
+  model.top = shared ? protocol::Top::kShared : protocol::Top::kOpen;
+  model.training = {.epochs = kSteps * kBatch / kRows + 1,
+                    .batch = kBatch,
+                    .sgd = {.learning_rate = 0.01, .momentum = 0.9, .steps = kDeclaredSteps},
+                    .keep_products = false};
+  const FixedPoint encoding(features);
+  const lab::TwoPartyTraining training = lab::train_two_parties(
+      model, {.a = data::make_dataset(split.a, encoding), .b = data::make_dataset(split.b, encoding)}, {}, kSteps + 1);
+  return {.milliseconds = 1e3 * training.seconds_per_step, .bytes = training.bytes};
 }
 
 }  // namespace

@@ -1,34 +1,12 @@
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <vector>
-
-#include "blindfl/data/table.h"
+#include "blindfl/data/table_cuts.h"
 
 namespace blindfl::made_up {
 
-/// One table cut between its columns: the same rows at both parties, the labels at B alone.
-struct VerticalSplit {
-  data::Table a;
-  data::Table b;
-};
-
-/// The first `columns_of_a` columns, without labels, for A; the others, with the labels, for B. Either may be none.
-/// Throws InvalidArgument if A would get more columns than there are.
-[[nodiscard]] VerticalSplit vertical_split(const data::Table& table, std::size_t columns_of_a);
-
-/// Rows to train with and rows to test with, both ascending.
-struct RowSplit {
-  std::vector<std::uint32_t> train;
-  std::vector<std::uint32_t> test;
-};
-
-/// Puts about one row in five aside for testing: row i, if i * 2654435761 mod 2^32 < 858993459.
-///
-/// The number of rows alone decides, so both parties agree without a message; and multiplication spreads the test
-/// rows so that neither sorted rows nor rows that cycle through their labels bias them.
-/// Throws InvalidArgument if there are 2^32 rows or more.
-[[nodiscard]] RowSplit hashed_test_rows(std::size_t rows);
+using data::hashed_test_rows;
+using data::RowSplit;
+using data::vertical_split;
+using data::VerticalSplit;
 
 }  // namespace blindfl::made_up

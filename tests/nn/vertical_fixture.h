@@ -2,11 +2,11 @@
 
 #include <torch/torch.h>
 
-#include <cmath>
 #include <string>
 #include <vector>
 
 #include "blindfl/data/batches.h"
+#include "blindfl/data/table_cuts.h"
 #include "blindfl/lab/local_model.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/models.h"
@@ -21,15 +21,7 @@ namespace blindfl::nn {
 using protocol::Party;
 using protocol::Session;
 
-/// The same table with every value at `scale` fractional bits: what is left to differ is then not the encoding.
-inline data::Table rounded(const data::Table& table, int scale) {
-  std::vector<double> values;
-  for (std::size_t r = 0; r < table.rows(); ++r) {
-    made_up::as_dense(table).for_each_in_row(
-        r, [&](std::size_t, double v) { values.push_back(std::ldexp(std::round(std::ldexp(v, scale)), -scale)); });
-  }
-  return data::Table::dense(table.rows(), table.cols(), std::move(values), table.labels());
-}
+using data::rounded;
 
 /// The same rows at both parties, encoded, and as a plain table beside.
 struct VerticalData {

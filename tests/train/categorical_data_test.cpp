@@ -147,31 +147,9 @@ void expect_as_good_as_joined(const Aucs& aucs) {
   EXPECT_GT(aucs.federated, aucs.alone);
 }
 
-/// A: age, gains, family; B: work, education, hours. One row in `some`, or all of them: see testing::every.
+/// One row in `some`, or all of them: see testing::every.
 Source adult(std::size_t some = 2) {
-  data::FrameSpec spec;
-  spec.format.header = false;
-  spec.format.trim = true;
-  spec.format.comment = "|";
-  spec.format.names = {"age",          "workclass",    "fnlwgt",       "education", "education_num",
-                       "marital",      "occupation",   "relationship", "race",      "sex",
-                       "capital_gain", "capital_loss", "hours",        "country",   "income"};
-  spec.missing = {"", "?"};
-  spec.others = data::ColumnKind::kCategory;
-  for (const char* name : {"age", "fnlwgt", "education_num", "capital_gain", "capital_loss", "hours"}) {
-    spec.columns.push_back({.name = name, .kind = data::ColumnKind::kNumeric});
-  }
-  Source source;
-  const auto read = [&](const char* name, const char* positive) {
-    const testing::LabelledFrame all =
-        testing::with_labels(data::read_frame(testing::real_data(name), spec), "income", positive);
-    return testing::select_rows(all, testing::some_rows(all.rows, testing::every(some)));
-  };
-  source.train = read("adult.data.xz", ">50K");
-  source.test = read("adult.test.xz", ">50K.");
-  source.numeric_a = {"age", "capital_gain", "capital_loss"};
-  source.fields_a = {"marital", "relationship", "race", "sex"};
-  return source;
+  return lab::paper::read_adult(testing::real_data("")).some(testing::every(some), testing::every(some));
 }
 
 TEST(CategoricalRealData, WideAndDeepOnAdultHasTheJoinedModelsAuc) {

@@ -9,15 +9,10 @@
 #include "blindfl/base/number_text.h"
 #include "blindfl/run/markup.h"
 #include "blindfl/run/report_parts.h"
-#include "blindfl/run/report_style.h"
 
 namespace blindfl::run {
 
 namespace {
-
-// The page could not load or run anything, even if a mistake of ours let somebody's words become markup.
-constexpr std::string_view kPolicy =
-    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 void check_report(const RunReport& report) {
   const std::size_t classes = report.classes.classes.size();
@@ -49,16 +44,6 @@ std::string title_of(const RunReport& report) {
          std::string(kMonths[static_cast<unsigned>(day.month()) - 1]) + " " +
          std::to_string(static_cast<int>(day.year())) + ", party " +
          std::string(blindfl::name_of(report.summary.party));
-}
-
-void write_head(Markup& out, const std::string& title) {
-  out.open("head");
-  out.leaf("meta", {{"charset", "utf-8"}});
-  out.leaf("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
-  out.leaf("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}});
-  out.element("title", title + " - BlindFL");
-  out.open("style").verbatim(kReportStyle).close();
-  out.close();
 }
 
 std::string_view sentence_for(RunState state) {
@@ -177,7 +162,7 @@ std::string report_html(const RunReport& report) {
   check_report(report);
   Markup out;
   out.verbatim("<!DOCTYPE html>\n").open("html", {{"lang", "en"}});
-  write_head(out, title_of(report));
+  write_head(out, title_of(report) + " - BlindFL");
   out.open("body");
   write_overview(out, report);
   write_outcome(out, report.summary);

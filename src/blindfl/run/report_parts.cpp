@@ -6,10 +6,15 @@
 #include <utility>
 
 #include "blindfl/base/number_text.h"
+#include "blindfl/run/report_style.h"
 
 namespace blindfl::run {
 
 namespace {
+
+// The page could not load or run anything, even if a mistake of ours let somebody's words become markup.
+constexpr std::string_view kPolicy =
+    "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 
 struct MeasureWords {
   std::string_view name;
@@ -38,6 +43,16 @@ constexpr std::array<MeasureWords, 18> kWords = {{
 }};
 
 }  // namespace
+
+void write_head(Markup& out, std::string_view title) {
+  out.open("head");
+  out.leaf("meta", {{"charset", "utf-8"}});
+  out.leaf("meta", {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}});
+  out.leaf("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}});
+  out.element("title", title);
+  out.open("style").verbatim(kReportStyle).close();
+  out.close();
+}
 
 Table::Table(Markup& out, std::size_t words, const std::vector<std::string_view>& headings) : out_(out), words_(words) {
   out_.open("div", {{"class", "scroll"}}).open("table");

@@ -11,6 +11,9 @@
 
 namespace blindfl::run {
 
+/// The head of a page that needs nothing else: the style sheet of reports, and a policy that loads and runs nothing.
+void write_head(Markup& out, std::string_view title);
+
 /// A table, row by row, with headings or without. Columns after the first `words` hold numbers.
 class Table {
  public:

@@ -122,9 +122,9 @@ std::vector<HelpRow> rows_of(const Command& command) {
   return rows;
 }
 
-std::string usage_of(const Command& command) {
-  std::string text = "blindfl ";
-  text += command.name;
+std::string usage_of(const Command& command, const Program& program) {
+  std::string text(program.name);
+  text.append(" ").append(command.name);
   for (const Option& option : command.options) {
     const bool required = option.need == Option::Need::kRequired;
     text.append(required ? " " : " [").append(usage_of(option)).append(required ? "" : "]");
@@ -133,9 +133,9 @@ std::string usage_of(const Command& command) {
   return text;
 }
 
-std::string help_of(std::span<const Command> commands) {
+std::string help_of(std::span<const Command> commands, const Program& program) {
   std::ostringstream out;
-  out << "BlindFL: " << kProgramSummary << ".\n\nusage: " << kProgramUsage << "\n\ncommands:\n";
+  out << "BlindFL: " << program.summary << ".\n\nusage: " << program.usage << "\n\ncommands:\n";
   std::vector<HelpRow> rows;
   for (const Command& command : commands) rows.emplace_back(command.name, command.summary);
   write_rows(out, rows);
@@ -144,9 +144,9 @@ std::string help_of(std::span<const Command> commands) {
   return out.str();
 }
 
-std::string help_of(const Command& command) {
+std::string help_of(const Command& command, const Program& program) {
   std::ostringstream out;
-  out << command.summary << "\n\nusage: " << usage_of(command) << "\n\noptions:\n";
+  out << command.summary << "\n\nusage: " << usage_of(command, program) << "\n\noptions:\n";
   write_rows(out, rows_of(command));
   if (command.more_help != nullptr) out << '\n' << command.more_help();
   return out.str();

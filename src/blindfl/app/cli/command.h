@@ -73,19 +73,26 @@ class Arguments {
 /// Whether the words ask for help. They need not fit the command otherwise.
 [[nodiscard]] bool asks_for_help(std::span<const std::string> words);
 
-constexpr std::string_view kProgramSummary = "two parties train one model, and neither sees the other's data";
-constexpr std::string_view kProgramUsage = "blindfl COMMAND [OPTIONS]";
+/// A program with commands: what its help and its errors call it.
+struct Program {
+  std::string_view name;
+  std::string_view summary;  ///< after "BlindFL: "
+  std::string_view usage;
+};
+inline constexpr Program kBlindfl{.name = "blindfl",
+                                  .summary = "two parties train one model, and neither sees the other's data",
+                                  .usage = "blindfl COMMAND [OPTIONS]"};
 
 /// An option and what it does.
 using HelpRow = std::pair<std::string, std::string>;
 /// The options before any command, those of a command, and how it is called.
 [[nodiscard]] std::vector<HelpRow> program_rows();
 [[nodiscard]] std::vector<HelpRow> rows_of(const Command& command);
-[[nodiscard]] std::string usage_of(const Command& command);
+[[nodiscard]] std::string usage_of(const Command& command, const Program& program = kBlindfl);
 
 /// What `blindfl --help` and `blindfl <command> --help` print.
-[[nodiscard]] std::string help_of(std::span<const Command> commands);
-[[nodiscard]] std::string help_of(const Command& command);
+[[nodiscard]] std::string help_of(std::span<const Command> commands, const Program& program = kBlindfl);
+[[nodiscard]] std::string help_of(const Command& command, const Program& program = kBlindfl);
 
 /// Throws UsageError, with the nearest name there is, if there is no such command.
 [[nodiscard]] const Command& find_command(std::span<const Command> commands, std::string_view name);

@@ -50,8 +50,8 @@ void write_command(std::ostream& out, const Command& command) {
 std::string manual_of(std::span<const Command> commands, std::string_view version) {
   std::ostringstream out;
   out << ".TH BLINDFL 1 \"\" \"blindfl " << version << "\" \"User commands\"\n.SH NAME\nblindfl \\- "
-      << roff(kProgramSummary) << "\n.SH SYNOPSIS\n"
-      << roff(kProgramUsage) << "\n.SH OPTIONS\n";
+      << roff(kBlindfl.summary) << "\n.SH SYNOPSIS\n"
+      << roff(kBlindfl.usage) << "\n.SH OPTIONS\n";
   write_manual_rows(out, program_rows());
   out << ".SH COMMANDS\n";
   for (const Command& command : commands) write_command(out, command);

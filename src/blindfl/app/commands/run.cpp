@@ -20,25 +20,26 @@ std::string without_control_characters(std::string text) {
   return text;
 }
 
-void run_words(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out) {
+void run_words(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out,
+               const Program& program) {
   const std::string& first = args.front();
   if (first == "--help" || first == "-h") {
-    out << help_of(commands);
+    out << help_of(commands, program);
     return;
   }
   if (first == "--version") {
-    out << "blindfl " << BLINDFL_VERSION << '\n';
+    out << program.name << " " << BLINDFL_VERSION << '\n';
     return;
   }
   // For whoever builds the program: its manual page comes from the same table as its help.
-  if (first == "--manual") {
+  if (first == "--manual" && program.name == kBlindfl.name) {
     out << manual_of(commands, BLINDFL_VERSION);
     return;
   }
   const Command& command = find_command(commands, first);
   const auto words = args.subspan(1);
   if (asks_for_help(words)) {
-    out << help_of(command);
+    out << help_of(command, program);
   } else {
     command.run(Arguments(command, words), out);
   }
@@ -50,15 +51,16 @@ std::string_view version() {
   return BLINDFL_VERSION;
 }
 
-int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err) {
+int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err,
+        const Program& program) {
   if (args.empty()) {
-    err << help_of(commands);
+    err << help_of(commands, program);
     return kWrongUsage;
   }
   const bool known = std::ranges::find(commands, args.front(), &Command::name) != commands.end();
-  const std::string caller = known ? "blindfl " + args.front() : "blindfl";
+  const std::string caller = std::string(program.name) + (known ? " " + args.front() : "");
   try {
-    run_words(commands, args, out);
+    run_words(commands, args, out, program);
     require<Error>(static_cast<bool>(out.flush()),
                    "the output cannot be written; check the disk or the pipe it goes to");
     return kDone;

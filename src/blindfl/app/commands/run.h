@@ -20,7 +20,8 @@ constexpr int kWrongUsage = 2;
 /// and help go to `out`; what went wrong goes to `err`, on a line that begins with `blindfl <command>:`.
 int run(std::span<const std::string> args, std::ostream& out, std::ostream& err);
 
-/// The same, with other commands.
-int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err);
+/// The same, with other commands, and for another program.
+int run(std::span<const Command> commands, std::span<const std::string> args, std::ostream& out, std::ostream& err,
+        const Program& program = kBlindfl);
 
 }  // namespace blindfl::app

@@ -10,7 +10,7 @@
 
 #include "blindfl/base/error.h"
 
-namespace blindfl::bench {
+namespace blindfl {
 
 /// Processor time so far, in seconds, of this process (RUSAGE_SELF) or of those it has waited for (RUSAGE_CHILDREN).
 inline double processor_seconds(int who) {
@@ -47,4 +47,4 @@ class PeakMemory {
   std::uint64_t start_ = 0;
 };
 
-}  // namespace blindfl::bench
+}  // namespace blindfl

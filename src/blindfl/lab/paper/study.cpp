@@ -1,0 +1,44 @@
+#include "blindfl/lab/paper/study.h"
+
+#include "blindfl/base/text.h"
+#include "blindfl/lab/paper/data_sets.h"
+#include "blindfl/lab/paper/machine.h"
+
+namespace blindfl::lab::paper {
+
+std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
+  std::vector<Exhibit> all;
+  all.push_back(efficiency_table(options));
+  all.push_back(convergence_figure(options));
+  all.push_back(activations_figure(options));
+  all.push_back(derivatives_figure(options));
+  all.push_back(model_shares_figure(options));
+  all.push_back(width_table(options));
+  all.push_back(depth_table(options));
+  all.push_back(features_table(options));
+  return all;
+}
+
+Settings settings_of(std::string_view kind, const StudyOptions& options) {
+  const Machine machine = this_machine();
+  Settings settings;
+  settings.set("kind", kind).set("program", options.release).set("processor", machine.processor);
+  settings.set("cores", machine.cores).set("seed", std::to_string(options.seed));
+  return settings;
+}
+
+std::string data_words(const StudyOptions& options) {
+  std::vector<std::string> real;
+  std::vector<std::string> generated;
+  for (const PaperSet& set : paper_sets()) {
+    const bool there = !set.files.empty() && missing_file(set, options.data).empty();
+    (there ? real : generated).emplace_back(set.name);
+  }
+  std::string words;
+  if (!real.empty()) words = "real rows of " + listed(real);
+  if (!real.empty()) words += " (of higgs 35,298 of its 11,000,000; of connect-4 and news20 a split of our own)";
+  if (!generated.empty()) append(words, "; ", "generated rows of the same shape for " + listed(generated));
+  return words;
+}
+
+}  // namespace blindfl::lab::paper

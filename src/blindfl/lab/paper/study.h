@@ -1,0 +1,39 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "blindfl/lab/paper/exhibit.h"
+
+namespace blindfl::lab::paper {
+
+/// How large the study is, and where its data sets are.
+struct StudyOptions {
+  std::filesystem::path data{};
+  bool quick = false;  ///< few steps and rows: minutes instead of a night
+  std::uint64_t seed = 1;
+  std::string release{};  ///< of the program: figures of one are not taken for another's
+};
+
+/// All tables and figures, in the order of the page. Nothing is measured yet.
+[[nodiscard]] std::vector<Exhibit> all_exhibits(const StudyOptions& options);
+
+[[nodiscard]] Exhibit efficiency_table(const StudyOptions& options);
+[[nodiscard]] Exhibit width_table(const StudyOptions& options);
+[[nodiscard]] Exhibit depth_table(const StudyOptions& options);
+[[nodiscard]] Exhibit features_table(const StudyOptions& options);
+[[nodiscard]] Exhibit convergence_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit activations_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit derivatives_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit model_shares_figure(const StudyOptions& options);
+
+/// What every measurement's settings begin with: its kind, program, machine and seed.
+[[nodiscard]] Settings settings_of(std::string_view kind, const StudyOptions& options);
+/// Which of the paper's data sets the folder has, in words.
+[[nodiscard]] std::string data_words(const StudyOptions& options);
+
+}  // namespace blindfl::lab::paper

@@ -1,0 +1,171 @@
+#include "blindfl/lab/paper/study.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "blindfl/base/error.h"
+#include "blindfl/lab/local_model.h"
+#include "blindfl/lab/paper/data_sets.h"
+#include "blindfl/lab/paper/idx_file.h"
+#include "blindfl/lab/paper/peers.h"
+#include "blindfl/nn/bridge.h"
+#include "testing/scratch_folder.h"
+
+namespace blindfl::lab::paper::study_test {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+CellResult taking(double seconds) {
+  CellResult result;
+  result.numbers = {{"seconds", seconds}, {"bytes", 1e6}, {"memory", 2e6}};
+  return result;
+}
+
+/// For each data set: open top, shared top, SecureML in two ways without help, and client-aided.
+std::vector<CellResult> efficiency_results(const Exhibit& table, double ours, double without_help, double aided) {
+  std::vector<CellResult> results;
+  while (results.size() < table.cells.size()) {
+    for (const double seconds : {ours, 2 * ours, 3 * without_help, without_help, aided})
+      results.push_back(taking(seconds));
+  }
+  return results;
+}
+
+TEST(EfficiencyTable, SaysOnWhichDataSetsWeAreFasterAndOnWhichNot) {
+  const Exhibit table = efficiency_table({.release = "test"});
+  ASSERT_THAT(table.cells, SizeIs(5 * paper_sets().size()));
+  std::vector<CellResult> results = efficiency_results(table, 0.1, 0.2, 0.15);
+  const std::string all = table.show(results).sentence;
+  EXPECT_THAT(all,
+              AllOf(HasSubstr("faster on a9a, w8a, connect-4, higgs, news20, avazu-app, industry and fmnist. "),
+                    HasSubstr("on sparse data it is faster on a9a, w8a, connect-4, news20, avazu-app and industry.")));
+
+  results[3] = taking(0.05);                            // a9a, without help
+  results[9] = taking(0.05);                            // w8a, client-aided
+  results[28] = {.refused = "needs 160 GB of memory"};  // avazu-app, without help
+  results[25] = {.refused = "the link broke"};          // our own
+  const Shown shown = table.show(results);
+  EXPECT_THAT(shown.sentence,
+              AllOf(HasSubstr("not faster on a9a (100 ms beside 50 ms)"),
+                    HasSubstr("not faster on w8a (100 ms beside 50 ms)"), HasSubstr("not measured on avazu-app")));
+  ASSERT_THAT(shown.tables, SizeIs(1));
+  EXPECT_EQ(shown.tables[0].rows.size(), table.cells.size());
+  EXPECT_EQ(shown.tables[0].rows[28][3], "not possible");
+  EXPECT_EQ(shown.tables[0].rows[0][4], "0.018");  // the paper's own
+}
+
+TEST(Study, CellsOfTheSameSettingsAreTheSameMeasurement) {
+  for (const bool quick : {false, true}) {
+    std::map<std::string, std::string> names;
+    for (const Exhibit& exhibit : all_exhibits({.quick = quick, .release = "test"})) {
+      EXPECT_FALSE(exhibit.title.empty());
+      std::set<std::string> digests;
+      for (const Cell& cell : exhibit.cells) {
+        digests.insert(cell.settings.digest());
+        // As the perceptron of 64 and 16 that is in both tables of scalability.
+        const auto [at, is_new] = names.emplace(cell.settings.digest(), cell.name);
+        EXPECT_EQ(at->second, cell.name);
+        EXPECT_EQ(cell.settings.value("program"), "test");
+        EXPECT_FALSE(cell.settings.value("processor").empty());
+      }
+      EXPECT_EQ(digests.size(), exhibit.cells.size()) << exhibit.name;
+    }
+  }
+}
+
+TEST(Study, ShowsWhatIsLeftWhereNothingCouldBeMeasured) {
+  for (const Exhibit& exhibit : all_exhibits({.release = "test"})) {
+    const std::vector<CellResult> results(exhibit.cells.size(), CellResult{.refused = "not here"});
+    const Shown shown = exhibit.show(results);
+    EXPECT_THAT(shown.sentence, HasSubstr("he paper")) << exhibit.name;
+    EXPECT_FALSE(shown.claims.empty()) << exhibit.name;
+  }
+}
+
+TEST(DataSets, GeneratedRowsHaveTheShapeOfTheSet) {
+  const PaperSet& avazu = paper_set("avazu-app");
+  const data::Table rows = generated_rows(avazu, 20, 1);
+  EXPECT_EQ(rows.cols(), 1'000'000U);
+  EXPECT_EQ(rows.stored(), 20 * avazu.nonzeros);
+  const TwoPartyRows cut = cut_rows(avazu, rows);
+  EXPECT_EQ(cut.a.features.cols(), 500'000U);
+  EXPECT_TRUE(cut.a.labels.empty());
+  EXPECT_EQ(cut.b.labels.size(), 20U);
+  const std::array<const data::Table*, 1> tables{&rows};
+  EXPECT_EQ(model_of(avazu, tables).shape.nonzeros_a, avazu.nonzeros / 2);
+  EXPECT_THROW((void)paper_set("a9b"), InvalidArgument);
+}
+
+TEST(IdxFile, IsReadOrRefused) {
+  const testing::ScratchFolder folder;
+  const std::string whole(
+      "\0\0\x08\x02\0\0\0\x02\0\0\0\x03"
+      "abcdef",
+      18);
+  const IdxBytes idx = read_idx(folder.write("whole", whole));
+  EXPECT_THAT(idx.sizes, ElementsAre(2, 3));
+  EXPECT_THAT(idx.values, ElementsAre('a', 'b', 'c', 'd', 'e', 'f'));
+  for (std::size_t length = 0; length < whole.size(); ++length) {
+    EXPECT_THROW((void)read_idx(folder.write("cut", whole.substr(0, length))), DataError) << length;
+  }
+  EXPECT_THROW((void)read_idx(folder.write("long", whole + "g")), DataError);
+  EXPECT_THROW((void)read_idx(folder.write("floats", std::string("\0\0\x0D\x01\0\0\0\0", 8))), DataError);
+  EXPECT_THROW((void)read_idx(folder / "none"), DataError);
+}
+
+TEST(Peers, FiguresAreLinesWithATab) {
+  const std::vector<PeerFigure> figures = figures_in("encrypt\t0.25\nnoise\nbad\tnumber\ndecrypt\t1e-3\n");
+  ASSERT_THAT(figures, SizeIs(2));
+  EXPECT_EQ(figures[0].what, "encrypt");
+  EXPECT_EQ(figures[1].seconds, 1e-3);
+  EXPECT_EQ(python_output("print('it''s')\nprint(\"don't\")"), "its\ndon't\n");
+  EXPECT_EQ(python_output("raise SystemExit('no')"), "");
+}
+
+TEST(TwoPartyTraining, HasTheLossesOfAPlainModelFromTheSameStart) {
+  PaperSet set = paper_set("a9a");
+  const data::Table rows = generated_rows(set, 384, 3);
+  const std::array<const data::Table*, 1> tables{&rows};
+  TwoPartyModel model = model_of(set, tables);
+  model.training.epochs = 2;
+  const TwoPartyTraining training = train_two_parties(model, cut_rows(set, rows), cut_rows(set, rows));
+  ASSERT_THAT(training.losses, SizeIs(6));
+  EXPECT_EQ(training.scores.size(0), 384);
+  EXPECT_GT(training.seconds_per_step, 0);
+  EXPECT_GT(training.bytes_per_step(), 10'000U);
+  EXPECT_EQ(training.way, "A's features: exchanged, lattice; B's features: lattice");
+
+  LocalModel local(set.features, std::vector<std::size_t>{}, std::size_t{1});
+  {
+    const torch::NoGradGuard no_grad;
+    local->weight.copy_(training.first_weight);
+  }
+  std::vector<double> losses;
+  const auto loss = [&](std::span<const std::uint32_t> chosen) {
+    const data::Table batch = rows.select_rows(chosen);
+    const torch::Tensor value =
+        nn::loss(model.family, local->forward(features_tensor(batch)), nn::to_tensor(batch.labels()));
+    losses.push_back(value.item<double>());
+    return value;
+  };
+  lab::train_steps(*local, rows.rows(), loss, model.training, [](std::uint64_t step) { return step < 6; });
+  for (std::size_t i = 0; i < losses.size(); ++i) EXPECT_NEAR(training.losses[i], losses[i], 1e-3) << i;
+
+  model.top = protocol::Top::kShared;
+  const TwoPartyTraining shared = train_two_parties(model, cut_rows(set, rows), {}, 2);
+  EXPECT_TRUE(shared.losses.empty());  // nobody knows them
+  EXPECT_GT(shared.bytes_per_step(), training.bytes_per_step());
+}
+
+}  // namespace
+}  // namespace blindfl::lab::paper::study_test
