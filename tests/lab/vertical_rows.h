@@ -80,7 +80,7 @@ inline void expect_chance(const char* what, const std::vector<double>& of_seeds,
   std::cout << what << ": " << seen.mean << ", " << (seen.mean - chance) / seen.error << " standard errors of "
             << seen.error << " from chance, " << of_seeds.size() << " seeds\n";
   EXPECT_LT(std::abs(seen.mean - chance), 5 * seen.error) << what;
-  EXPECT_LT(seen.error, 0.06) << what << ": too few rows or seeds to see anything";
+  EXPECT_LT(seen.error, 0.1) << what << ": too few rows or seeds to see anything";
 }
 
 }  // namespace blindfl::lab
