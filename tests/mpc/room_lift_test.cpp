@@ -182,7 +182,8 @@ ot::RingAndSizes some_sizes() {
   return ot::RingAndSizes({{3, 12}, {2, 128}});
 }
 
-// Words of 88 bits: where both halves of a pad were the same, the low bits would be in the high ones, but for the secret.
+// Words of 88 bits: where both halves of a pad were the same, the low bits would be in the high ones, but for the
+// secret.
 TEST(RingAnd, WordsHaveNoBitsInCommonWithThemselves) {
   constexpr std::size_t kCount = 640;
   constexpr std::size_t kBytes = 11;
