@@ -61,6 +61,23 @@ class EmbedPair {
     return parties.run([&](Session&) { return a_->forward(x_a, rows); },
                        [&](Session&) { return b_->forward(x_b, rows); });
   }
+  /// A batch of both parties' with its number.
+  struct Numbered {
+    std::uint32_t number = 0;
+    std::vector<IntMatrix> a;
+    std::vector<IntMatrix> b;
+  };
+  /// A pass that knows what comes next, if anything is said to come.
+  std::pair<EmbedMatMul::Forward, EmbedMatMul::Forward> forward(const Numbered& batch, std::size_t rows,
+                                                                const Numbered* coming) {
+    const auto half = [&](EmbedMatMul& layer, std::vector<IntMatrix> Numbered::*own) {
+      const ComingBatch next{coming == nullptr ? std::span<const std::uint32_t>() : std::span(&coming->number, 1),
+                             coming == nullptr ? std::span<const IntMatrix>() : std::span(coming->*own)};
+      return layer.forward(batch.*own, rows, std::span(&batch.number, 1), coming == nullptr ? nullptr : &next);
+    };
+    return parties.run([&](Session&) { return half(*a_, &Numbered::a); },
+                       [&](Session&) { return half(*b_, &Numbered::b); });
+  }
   std::pair<EmbedGradients, EmbedGradients> backward(const EmbedPass& pass_a, const EmbedPass& pass_b,
                                                      const Derivative& derivative) {
     return parties.run(

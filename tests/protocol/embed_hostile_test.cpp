@@ -61,10 +61,18 @@ std::string name_of(const Case& c) {
 class TrainingStep {
  public:
   TrainingStep(const he::Scheme& scheme, const Case& of, testing::Channels channels)
-      : spec_(make_spec(of.update, of.top, of.by_ot)), pair_(scheme, spec_, std::move(channels)) {}
+      : spec_(make_spec(of.update, of.top, of.by_ot)), by_ot_(of.by_ot), pair_(scheme, spec_, std::move(channels)) {}
 
   void forward() {
-    std::tie(at_a_, at_b_) = pair_.forward(x_a_, x_b_, kBatch);
+    if (by_ot_) {
+      // Keys of the second pass are made ahead.
+      const EmbedPair::Numbered batch{passes_, x_a_, x_b_};
+      const EmbedPair::Numbered coming{passes_ + 1, x_a_, x_b_};
+      std::tie(at_a_, at_b_) = pair_.forward(batch, kBatch, passes_ == 0 ? &coming : nullptr);
+      ++passes_;
+    } else {
+      std::tie(at_a_, at_b_) = pair_.forward(x_a_, x_b_, kBatch);
+    }
     if (spec_.top == Top::kShared) return;
     pair_.parties.run([&](Session& s) { (void)open_output(s, 0, round_output(at_a_.output, 16)); },
                       [&](Session& s) { (void)open_output(s, 0, round_output(at_b_.output, 16)); });
@@ -111,6 +119,8 @@ class TrainingStep {
 
  private:
   EmbedMatMulSpec spec_;
+  bool by_ot_;
+  std::uint32_t passes_ = 0;
   EmbedPair pair_;
   SeededRandom random_{3};
   // Every row has a category, so that every derivative is for something.

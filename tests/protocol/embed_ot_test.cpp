@@ -41,6 +41,21 @@ void expect_close(const std::vector<double>& got, const std::vector<double>& wan
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-4) << what << " " << i;
 }
 
+/// All words that tables by oblivious transfer send, in all steps so far.
+std::vector<std::uint64_t> words_of(EmbedPair& pair) {
+  std::vector<std::uint64_t> words;
+  for (const auto& m : pair.parties.recording(Party::kA).messages()) {
+    const net::Step step = m.message.step;
+    if (step != steps::kLookupKeys && step != steps::kPaddedTable && step != steps::kPaddedDerivative) continue;
+    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= m.payload.size(); at += sizeof(std::uint64_t)) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, m.payload.data() + at, sizeof word);
+      words.push_back(word);
+    }
+  }
+  return words;
+}
+
 class EmbedByOt : public ::testing::Test {
  protected:
   void expect_a_pass_like_plain(EmbedPair& pair, const EmbedMatMulSpec& spec, const std::vector<IntMatrix>& x_a,
@@ -173,6 +188,108 @@ TEST_F(EmbedByOt, PassesMayOverlap) {
   }
 }
 
+/// Keys that are made while a party waits, with the messages of the step before.
+class KeysAhead : public EmbedByOt {
+ protected:
+  [[nodiscard]] EmbedPair::Numbered batch(std::uint32_t number) {
+    return {number, categories_of(spec_.fields_a), categories_of(spec_.fields_b)};
+  }
+  /// Messages of that kind that A has sent so far.
+  [[nodiscard]] std::size_t sent(net::Step step) {
+    std::size_t count = 0;
+    for (const auto& m : pair_.parties.recording(Party::kA).messages()) {
+      if (m.direction == net::Direction::kSent && m.message.step == step) ++count;
+    }
+    return count;
+  }
+  [[nodiscard]] std::size_t asks() { return sent(steps::kLookupAsk); }
+  void expect_output(const std::pair<EmbedMatMul::Forward, EmbedMatMul::Forward>& passes,
+                     const EmbedPair::Numbered& of) {
+    const PlainEmbed plain(pair_, spec_);
+    expect_close(decode_ring(open(passes.first.output.share, passes.second.output.share)),
+                 plain.output(side_by_side(of.a, of.b)), "Z");
+  }
+  void backward(const std::pair<EmbedMatMul::Forward, EmbedMatMul::Forward>& passes) {
+    (void)pair_.backward(passes.first.pass, passes.second.pass, random_derivative(spec_, random_));
+  }
+
+  const EmbedMatMulSpec spec_ = ot_spec({9, 400}, {20});
+  EmbedPair pair_{scheme_, spec_};
+};
+
+TEST_F(KeysAhead, GiveTheSamePassesWithoutAFlightOfTheirOwn) {
+  std::vector<EmbedPair::Numbered> batches{batch(7), batch(3), batch(12)};
+  for (std::size_t i = 0; i < batches.size(); ++i) {
+    const EmbedPair::Numbered* const next = i + 1 < batches.size() ? &batches[i + 1] : nullptr;
+    const std::size_t before = asks();
+    const auto passes = pair_.forward(batches[i], kBatch, next);
+    expect_output(passes, batches[i]);
+    // Two fields of A's: the first pass asks for itself and for the next, the last one for nothing.
+    EXPECT_EQ(asks() - before, i == 0 ? 4U : i + 1 < batches.size() ? 2U : 0U);
+    const Derivative dz = random_derivative(spec_, random_);
+    const PlainEmbed::Gradients expected =
+        PlainEmbed(pair_, spec_).gradients(side_by_side(batches[i].a, batches[i].b), dz);
+    const auto [grad_a, grad_b] = pair_.backward(passes.first.pass, passes.second.pass, dz);
+    for (std::size_t t = 0; t < 3; ++t) {
+      expect_close(decode_ring(open(*grad_a.tables[t], *grad_b.tables[t])), expected.tables[t], "dQ");
+    }
+  }
+  EXPECT_EQ(sent(steps::kLookupKeys), batches.size()) << "one field of B's, one answer for each batch";
+}
+
+TEST_F(KeysAhead, AreMadeWhileAPartyWaits) {
+  const EmbedPair::Numbered first = batch(1);
+  const EmbedPair::Numbered second = batch(2);
+  const auto passes = pair_.forward(first, kBatch, &second);
+  while (passes.first.pass.next->prepare()) {
+  }
+  backward(passes);
+  // Answers have arrived: those for A's two fields are taken one by one, and then there is nothing to do.
+  EXPECT_TRUE(passes.first.pass.next->prepare());
+  EXPECT_TRUE(passes.first.pass.next->prepare());
+  EXPECT_FALSE(passes.first.pass.next->prepare());
+  EXPECT_TRUE(pair_.parties.session(Party::kB).prepare()) << "a session does it, too";
+  expect_output(pair_.forward(second, kBatch, nullptr), second);
+}
+
+TEST_F(KeysAhead, OfOneBatchAreNotTakenByAnother) {
+  const EmbedPair::Numbered first = batch(1);
+  const EmbedPair::Numbered second = batch(2);
+  backward(pair_.forward(first, kBatch, &second));
+  const std::size_t before = asks();
+  // A validation, say: nothing tells what these rows are.
+  const auto passes = pair_.forward(first.a, first.b, kBatch);
+  expect_output(passes, first);
+  EXPECT_EQ(asks() - before, 2U);
+  const EmbedPair::Numbered third = batch(3);
+  expect_output(pair_.forward(third, kBatch, nullptr), third);
+  EXPECT_EQ(asks() - before, 4U);
+  expect_output(pair_.forward(second, kBatch, nullptr), second);
+  EXPECT_EQ(asks() - before, 4U) << "those of the second batch were still there";
+  expect_output(pair_.forward(second, kBatch, nullptr), second);
+  EXPECT_EQ(asks() - before, 6U) << "once";
+}
+
+TEST_F(KeysAhead, AreForgottenWhereAnEarlierStateIsLoaded) {
+  const auto state = [&](Party party) { return write_to_bytes([&](ByteSink& out) { pair_.at(party).save(out); }); };
+  const std::pair<Bytes, Bytes> saved{state(Party::kA), state(Party::kB)};
+  const EmbedPair::Numbered first = batch(1);
+  const EmbedPair::Numbered second = batch(2);
+  for (int run = 0; run < 3; ++run) {
+    backward(pair_.forward(first, kBatch, &second));
+    for (const Party party : {Party::kA, Party::kB}) {
+      BufferSource in(party == Party::kA ? saved.first : saved.second);
+      pair_.at(party).load(in);
+    }
+    const std::size_t before = asks();
+    expect_output(pair_.forward(second, kBatch, nullptr), second);
+    EXPECT_EQ(asks() - before, 2U);
+  }
+  const std::vector<std::uint64_t> words = words_of(pair_);
+  ASSERT_GT(words.size(), 9000U);
+  EXPECT_EQ(std::set<std::uint64_t>(words.begin(), words.end()).size(), words.size()) << "nothing repeats";
+}
+
 TEST_F(EmbedByOt, IsRefusedForSeveralCategoriesAndForUpdatesUnderEncryption) {
   EmbedMatMulSpec several = ot_spec({4}, {4});
   several.fields_b[0].field.most = 2;
@@ -232,21 +349,6 @@ TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {
     return step == steps::kLookupAsk ? 0 : step == steps::kPaddedTable ? 1 : step == steps::kPieceCorrection ? 2 : 3;
   }));
   EXPECT_EQ(order.size(), 6U) << "two fields of A's, one of B's";
-}
-
-/// All words that tables by oblivious transfer send, in all steps so far.
-std::vector<std::uint64_t> words_of(EmbedPair& pair) {
-  std::vector<std::uint64_t> words;
-  for (const auto& m : pair.parties.recording(Party::kA).messages()) {
-    const net::Step step = m.message.step;
-    if (step != steps::kLookupKeys && step != steps::kPaddedTable && step != steps::kPaddedDerivative) continue;
-    for (std::size_t at = 0; at + sizeof(std::uint64_t) <= m.payload.size(); at += sizeof(std::uint64_t)) {
-      std::uint64_t word = 0;
-      std::memcpy(&word, m.payload.data() + at, sizeof word);
-      words.push_back(word);
-    }
-  }
-  return words;
 }
 
 TEST_F(EmbedByOt, NothingRepeatsAfterARollback) {

@@ -47,6 +47,37 @@ TEST(Trainer, ReportsEveryStepAndTheLossOnlyAtB) {
   EXPECT_EQ(rows, 140U);
 }
 
+TEST(Trainer, TellsEachStepWhatTheNextOneTakes) {
+  const nn::VerticalData data(made_up::make_synthetic({.rows = 70, .columns_a = 3, .columns_b = 3}).joined, 3, 32);
+  const testing::PlainScheme scheme;
+  testing::TwoParties parties(scheme);
+  TrainOptions options;
+  options.epochs = 2;
+  options.batch = 32;
+  using Numbers = std::vector<std::uint32_t>;
+  const auto [at_a, at_b] = parties.run([&](Session& s) {
+    nn::GeneralizedLinear model(s, data.shape);
+    std::vector<std::pair<Numbers, Numbers>> steps;
+    fit(
+        *model,
+        [&](const data::Batch& x) {
+          steps.emplace_back(x.numbers, x.next ? x.next->numbers : Numbers{});
+          return model->forward(x);
+        },
+        logistic_loss, data.at(s.party()), options);
+    return steps;
+  });
+  ASSERT_EQ(at_b.size(), 6U);
+  EXPECT_EQ(at_a, at_b) << "both parties know the same";
+  for (std::size_t i = 0; i + 1 < at_b.size(); ++i)
+    EXPECT_EQ(at_b[i].second, at_b[i + 1].first) << "also across epochs";
+  EXPECT_TRUE(at_b.back().second.empty());
+  const data::BatchOrder order(70, options.batch, options.order_seed);
+  for (std::size_t epoch : {1, 2}) {
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(at_b[3 * (epoch - 1) + i].first, order.batches(epoch)[i]);
+  }
+}
+
 TEST(Trainer, ScoresComeInTheOrderOfTheRowsAtBAndNotAtAllAtA) {
   const nn::VerticalData data(made_up::make_synthetic({.rows = 50, .columns_a = 3, .columns_b = 3}).joined, 3, 16);
   const testing::PlainScheme scheme;

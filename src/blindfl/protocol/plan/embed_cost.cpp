@@ -71,7 +71,8 @@ LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedFi
       plan.answer_bytes() + plan.gather_bytes(sizeof(std::uint64_t)) + plan.scatter_bytes(sizeof(UInt128));
   cost.step.bytes_to_a = party == Party::kA ? answered : asked;
   cost.step.bytes_to_b = party == Party::kA ? asked : answered;
-  cost.memory_a = cost.memory_b = plan.memory();
+  // Those of the coming batch are made beside them.
+  cost.memory_a = cost.memory_b = 2 * plan.memory();
   // Once in a session, whoever uses them.
   cost.keys.emplace("random OTs", OtPools::setup_bytes());
   const double values = static_cast<double>(field.field.categories) * static_cast<double>(dimension);
