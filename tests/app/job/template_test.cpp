@@ -31,6 +31,7 @@ Job unusual_job() {
                       .hidden = {7},
                       .activation = Activation::kTanh,
                       .embedding_dim = 5,
+                      .factors = 3,
                       .dlrm = {.bottom = {3, 2, 1}, .top = {9}, .vectors = 2},
                       .largest_weight = 0.1,
                       .output_scale = 12,
