@@ -91,7 +91,7 @@ OpenedScores trained(const nn::SharedFactorizationMachine& model, Session& s, co
 struct Aucs {
   double federated = 0;
   double joined = 0;
-  double textbook = 0;  ///< with the squares subtracted, from the same function: steps differ, so it is only told
+  double textbook = 0;  ///< with the squares subtracted, from the same function at the start
   double alone = 0;
   double regression = 0;  ///< without factors
   double derivative = 0;  ///< the mean magnitude of what the joined model has at its source layer, when it is trained
@@ -169,6 +169,8 @@ Aucs machine(const OneHot& data, const TrainOptions& options, double deviation, 
 /// What a run is held to on average leaves derivatives times z room: nn::MatMul assumes 1.
 void expect_as_good_as_joined(const Aucs& aucs) {
   EXPECT_NEAR(aucs.federated, aucs.joined, 0.002);
+  // Steps of the two forms differ: after few of them AUC says little yet.
+  if (testing::long_runs()) EXPECT_NEAR(aucs.federated, aucs.textbook, 0.002);
   EXPECT_GT(aucs.federated, aucs.alone);
   EXPECT_LT(aucs.derivative, 0.5);
 }
