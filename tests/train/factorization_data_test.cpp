@@ -170,7 +170,9 @@ Aucs machine(const OneHot& data, const TrainOptions& options, double deviation, 
 void expect_as_good_as_joined(const Aucs& aucs) {
   EXPECT_NEAR(aucs.federated, aucs.joined, 0.002);
   // Steps of the two forms differ: after few of them AUC says little yet.
-  if (testing::long_runs()) EXPECT_NEAR(aucs.federated, aucs.textbook, 0.002);
+  if (testing::long_runs()) {
+    EXPECT_NEAR(aucs.federated, aucs.textbook, 0.002);
+  }
   EXPECT_GT(aucs.federated, aucs.alone);
   EXPECT_LT(aucs.derivative, 0.5);
 }
