@@ -8,6 +8,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/batch_keys.h"
 #include "blindfl/protocol/layers/oblivious_product.h"
 #include "protocol/repeatable_fixture.h"
 #include "protocol/shared_embed_fixture.h"
@@ -237,19 +238,57 @@ TEST_F(KeysAhead, GiveTheSamePassesWithoutAFlightOfTheirOwn) {
   EXPECT_EQ(sent(steps::kLookupKeys), batches.size()) << "one field of B's, one answer for each batch";
 }
 
-TEST_F(KeysAhead, AreMadeWhileAPartyWaits) {
-  const EmbedPair::Numbered first = batch(1);
-  const EmbedPair::Numbered second = batch(2);
-  const auto passes = pair_.forward(first, kBatch, &second);
-  while (passes.first.pass.next->prepare()) {
+TEST_F(KeysAhead, AreMadePieceByPieceWhileAPartyWaits) {
+  const EmbedPair::Numbered coming = batch(5);
+  std::unique_ptr<BatchKeys> a;
+  std::unique_ptr<BatchKeys> b;
+  const auto at_both = [&](const auto& f) {
+    pair_.parties.run([&](Session& s) { f(s, a, coming.a); }, [&](Session& s) { f(s, b, coming.b); });
+  };
+  at_both([&](Session& s, std::unique_ptr<BatchKeys>& keys, const std::vector<IntMatrix>& categories) {
+    const auto& tables = pair_.at(s.party()).tables();
+    s.ots().reserve(BatchKeys::ots(tables, kBatch));
+    keys = std::make_unique<BatchKeys>(s, tables, kBatch, std::span(&coming.number, 1));
+    keys->ask(categories);
+    s.exchange(
+        keys->ask_bytes(), [&] { keys->send_asks(); }, [&] { keys->receive_asks(); });
+    keys->take_asks();
+  });
+  const auto pieces = [](BatchKeys& keys) {
+    int count = 0;
+    while (keys.prepare()) ++count;
+    return count;
+  };
+  // A has two fields, B one: each answers for the other's, and then takes the answers for its own.
+  EXPECT_EQ(pieces(*a), 1);
+  EXPECT_EQ(pieces(*b), 2);
+  EXPECT_GT(a->answer_bytes(), 0U);
+  at_both([](Session& s, std::unique_ptr<BatchKeys>& keys, const std::vector<IntMatrix>&) {
+    s.exchange(
+        keys->answer_bytes(), [&] { keys->send_answers(); }, [&] { keys->receive_answers(); });
+  });
+  EXPECT_EQ(a->answer_bytes(), 0U) << "they travel once";
+  EXPECT_EQ(pieces(*a), 2);
+  EXPECT_EQ(pieces(*b), 1);
+  EXPECT_TRUE(a->are_of(std::span(&coming.number, 1), kBatch));
+  EXPECT_FALSE(a->are_of({}, kBatch)) << "a batch without numbers";
+}
+
+TEST_F(KeysAhead, ASessionMakesThemForAsLongAsSomebodyHoldsThem) {
+  struct Work final : IdleWork {
+    bool prepare() override { return left-- > 0; }
+    int left = 3;
+  };
+  Session& session = pair_.parties.session(Party::kA);
+  while (session.prepare()) {
   }
-  backward(passes);
-  // Answers have arrived: those for A's two fields are taken one by one, and then there is nothing to do.
-  EXPECT_TRUE(passes.first.pass.next->prepare());
-  EXPECT_TRUE(passes.first.pass.next->prepare());
-  EXPECT_FALSE(passes.first.pass.next->prepare());
-  EXPECT_TRUE(pair_.parties.session(Party::kB).prepare()) << "a session does it, too";
-  expect_output(pair_.forward(second, kBatch, nullptr), second);
+  auto work = std::make_shared<Work>();
+  session.when_waiting(work);
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(session.prepare());
+  EXPECT_FALSE(session.prepare());
+  work->left = 1;
+  work.reset();
+  EXPECT_FALSE(session.prepare());
 }
 
 TEST_F(KeysAhead, OfOneBatchAreNotTakenByAnother) {
