@@ -69,8 +69,8 @@ TEST(Refusal, SaysHowMuchMemoryIsMissing) {
                 HasSubstr("of memory for 128 rows of 10,000,000 features, zeros included, and 16 GB are there"));
   }
   // Shares and openings at both parties, at the least.
-  EXPECT_GT(batch_memory(industry, Triplets::kThirdParty), 4U * 8 * 128 * 10'000'000);
-  EXPECT_EQ(data_set_memory(1000, 10'000'000), 6U * 8 * 1000 * 10'000'000);
+  EXPECT_GT(batch_memory(industry, Triplets::kThirdParty), std::uint64_t{4} * 8 * 128 * 10'000'000);
+  EXPECT_EQ(data_set_memory(1000, 10'000'000), std::uint64_t{6} * 8 * 1000 * 10'000'000);
 }
 
 TEST(Refusal, SaysHowLongItWouldTake) {

@@ -155,6 +155,20 @@ std::pair<Seen, Seen> run_parties(const BatchShape& shape, Triplets triplets, st
   });
 }
 
+/// What the lattice's triplets of one mini-batch send, both parties together: a step function of the features, for
+/// messages are whole tiles.
+double planned_bytes(const BatchShape& shape, Triplets triplets) {
+  if (triplets != Triplets::kLattice) return 0;
+  const std::unique_ptr<he::Scheme> scheme = he::make_scheme("lattice");
+  std::uint64_t bytes = 0;
+  for (const auto& spec : {triplet_product(shape.batch, shape.features, shape.outputs, run_values(shape)),
+                           triplet_product(shape.features, shape.batch, shape.outputs, run_values(shape))}) {
+    const auto plan = scheme->plan(spec);
+    bytes += 2 * (plan->operand_bytes() + plan->reply_bytes());
+  }
+  return static_cast<double>(bytes);
+}
+
 /// Bytes that triplets of one mini-batch take beside the matrices that all ways have.
 std::uint64_t triplet_memory(const BatchShape& shape, Triplets triplets) {
   const std::uint64_t rows = std::uint64_t{shape.batch} * shape.features * kWord;
@@ -223,7 +237,10 @@ Prediction predict_batch(const BatchShape& shape, Triplets triplets, std::size_t
     const double slope = std::max(0.0, at_most - at_half) / static_cast<double>(most - half);
     return at_most + slope * static_cast<double>(shape.features - most);
   };
-  const double bytes = line(static_cast<double>(small.bytes), static_cast<double>(large.bytes));
+  const auto others = [&](const BatchCost& cost, std::size_t features) {
+    return static_cast<double>(cost.bytes) - planned_bytes({shape.batch, features, shape.outputs}, triplets);
+  };
+  const double bytes = line(others(small, half), others(large, most)) + planned_bytes(shape, triplets);
   return {{.seconds = line(small.seconds, large.seconds),
            .bytes = static_cast<std::uint64_t>(std::llround(bytes)),
            .memory = batch_memory(shape, triplets)},
