@@ -36,8 +36,8 @@ namespace {
 using blindfl::Bytes;
 using blindfl::ByteSink;
 using blindfl::ByteSource;
-using blindfl::bench::PeakMemory;
-using blindfl::bench::processor_seconds;
+using blindfl::PeakMemory;
+using blindfl::processor_seconds;
 using blindfl::bench::Rate;
 using blindfl::net::Channel;
 using blindfl::net::GrpcOptions;

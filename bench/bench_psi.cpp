@@ -116,13 +116,13 @@ Measured measure(const Options& options, AlignmentKind kind) {
       return run_party(session, ids, alignment);
     };
   };
-  const bench::PeakMemory memory;
-  const double processor_before = bench::processor_seconds(RUSAGE_SELF);
+  const PeakMemory memory;
+  const double processor_before = blindfl::processor_seconds(RUSAGE_SELF);
   const auto [a, b] = protocol::run_both(as(Party::kA, *channels.first, ids_a), as(Party::kB, *channels.second, ids_b),
                                          [&] { channels.first->close(); });
   require<Error>(a.rows == b.rows, "the parties do not have as many rows as each other");
   return {.seconds = std::max(a.seconds, b.seconds),
-          .processor_seconds = bench::processor_seconds(RUSAGE_SELF) - processor_before,
+          .processor_seconds = blindfl::processor_seconds(RUSAGE_SELF) - processor_before,
           .memory = memory.growth(),
           .rows = a.rows,
           .sent_a = a.sent,
