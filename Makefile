@@ -3,10 +3,12 @@
 JOBS := $(shell nproc)
 # Seconds for each fuzz target.
 TIME := 60
+# Minutes after which `make lint` begins no further analysis; empty: as long as it takes.
+TIDY_MINUTES :=
 # Paillier takes seconds between threads that are watched.
 SLOW_UNDER_TSAN := EncryptedContract|PaillierContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
 # Distributions of many runs, costs, every bit of long messages: the same memory over and over. Decoders are fuzzed, too.
-SLOW_UNDER_ASAN := Contract|Schemes/Hostile.*paillier|Every(FlippedBit|Truncation)|Rerandomisation|CircuitPrivacy|MaskWidth|UniformMasks|ScalarCost|Transcript|TablesLearn|ManySeeds|HundredsOfCuts
+SLOW_UNDER_ASAN := Contract|Schemes/Hostile.*paillier|Every(FlippedBit|Truncation)|Rerandomisation|CircuitPrivacy|MaskWidth|UniformMasks|ScalarCost|Transcript|TablesLearn|ManySeeds|HundredsOfCuts|HostilePeer|EmbedHostile|MeasuredWays
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -53,7 +55,7 @@ lint: setup ## the part of `check` that needs no build
 	scripts/check_format
 	scripts/check_includes --self-test
 	scripts/check_includes
-	scripts/check_tidy
+	scripts/check_tidy $(if $(TIDY_MINUTES),--minutes $(TIDY_MINUTES))
 
 bench: build ## run every benchmark
 	cmake --build --preset release --target benches

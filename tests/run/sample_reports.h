@@ -65,7 +65,7 @@ inline run::RunReport sample_of(Party party, std::string model, double scale) {
   }
   report.curves = {rows, sent, received, time, rate};
   std::uint64_t bytes = 4'200'000'000;
-  for (const net::Step& step : all_steps().steps()) {
+  for (const net::Step& step : program_steps().steps()) {
     report.traffic.push_back({step, {.messages = 2400, .bytes = bytes}, {.messages = 2400, .bytes = bytes / 3}});
     bytes = bytes * 2 / 5;
   }

@@ -19,4 +19,12 @@ inline const net::StepTable& all_steps() {
   return steps;
 }
 
+/// Those of the program's runs.
+inline const net::StepTable& program_steps() {
+  static const net::StepTable steps = {net::steps::kAll,           protocol::steps::kOfSession,
+                                       protocol::steps::kOfLayers, protocol::steps::kOfAlignment,
+                                       mpc::steps::kAll,           run::steps::kAll};
+  return steps;
+}
+
 }  // namespace blindfl::testing
