@@ -33,7 +33,7 @@ struct WordProductShape {
   std::size_t packed = 0;
 
   /// For a word of Q and one of P.
-  static constexpr std::size_t kBytesPerPair = 8 * (8 + 7 + 6 + 5 + 4 + 3 + 2 + 1);
+  static constexpr std::size_t kBytesPerPair = std::size_t{8} * (8 + 7 + 6 + 5 + 4 + 3 + 2 + 1);
 
   [[nodiscard]] std::size_t words() const { return inner * chosen; }
   /// Random OTs.
