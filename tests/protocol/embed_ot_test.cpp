@@ -165,11 +165,12 @@ TEST_F(EmbedByOt, EmbeddingsAreAFunctionOfTablesAndCategories) {
 TEST_F(EmbedByOt, APassHasOneBackwardPass) {
   const EmbedMatMulSpec spec = ot_spec({4}, {4});
   EmbedPair pair(scheme_, spec);
-  const auto [at_a, at_b] = pair.forward(categories_of(spec.fields_a), categories_of(spec.fields_b), kBatch);
+  const auto passes = pair.forward(categories_of(spec.fields_a), categories_of(spec.fields_b), kBatch);
   const Derivative dz = random_derivative(spec, random_);
-  (void)pair.backward(at_a.pass, at_b.pass, dz);
-  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)pair.backward(at_a.pass, at_b.pass, dz); }),
-              HasSubstr("one backward pass"));
+  (void)pair.backward(passes.first.pass, passes.second.pass, dz);
+  EXPECT_THAT(
+      testing::message_of<InvalidArgument>([&] { (void)pair.backward(passes.first.pass, passes.second.pass, dz); }),
+      HasSubstr("one backward pass"));
 }
 
 TEST_F(EmbedByOt, PassesMayOverlap) {
@@ -248,7 +249,7 @@ TEST_F(KeysAhead, AreMadePieceByPieceWhileAPartyWaits) {
   at_both([&](Session& s, std::unique_ptr<BatchKeys>& keys, const std::vector<IntMatrix>& categories) {
     const auto& tables = pair_.at(s.party()).tables();
     s.ots().reserve(BatchKeys::ots(tables, kBatch));
-    keys = std::make_unique<BatchKeys>(s, tables, kBatch, std::span(&coming.number, 1));
+    keys = std::make_unique<BatchKeys>(tables, kBatch, std::span(&coming.number, 1));
     keys->ask(categories);
     s.exchange(
         keys->ask_bytes(), [&] { keys->send_asks(); }, [&] { keys->receive_asks(); });

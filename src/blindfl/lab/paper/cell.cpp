@@ -41,7 +41,8 @@ std::string Settings::digest() const {
   std::string text;
   for (const auto& [name, value] : all_) {
     // With lengths: no two lists of names and values make the same text.
-    text += std::to_string(name.size()) + ":" + name + std::to_string(value.size()) + ":" + value;
+    text.append(std::to_string(name.size())).append(":").append(name);
+    text.append(std::to_string(value.size())).append(":").append(value);
   }
   return to_hex(digest_of(text)).substr(0, kDigestDigits);
 }

@@ -123,7 +123,7 @@ std::string page_markdown(const PageFacts& facts, std::span<const Measured> meas
          "`, which also leaves the figures, and all numbers as CSV, in its folder; each section has the command for it "
          "alone. Mend the program and not this page.\n\n";
   for (const auto& [name, value] : rows_of(facts)) {
-    if (name != "command") out += "- " + name + ": " + value + "\n";
+    if (name != "command") out.append("- ").append(name).append(": ").append(value).append("\n");
   }
   out += "\n";
   for (const Measured& each : measured) add_exhibit(out, each, facts);

@@ -8,9 +8,9 @@
 
 namespace blindfl::protocol {
 
-BatchKeys::BatchKeys(Session& session, const std::vector<std::unique_ptr<EmbeddingTable>>& tables, std::size_t rows,
+BatchKeys::BatchKeys(const std::vector<std::unique_ptr<EmbeddingTable>>& tables, std::size_t rows,
                      std::span<const std::uint32_t> numbers)
-    : session_(session), tables_(tables), rows_(rows), numbers_(numbers.begin(), numbers.end()) {
+    : tables_(tables), rows_(rows), numbers_(numbers.begin(), numbers.end()) {
   for (const auto& table : tables) {
     keys_.push_back(table->field().by_ot() ? std::make_shared<LookupKeys>() : nullptr);
   }

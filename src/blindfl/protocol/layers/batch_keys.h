@@ -23,9 +23,9 @@ namespace blindfl::protocol {
 
 class BatchKeys final : public IdleWork {
  public:
-  /// For batches of so many rows; `numbers` say which these are, the same at both parties, or nothing. `session` and
-  /// `tables` must outlive it.
-  BatchKeys(Session& session, const std::vector<std::unique_ptr<EmbeddingTable>>& tables, std::size_t rows,
+  /// For batches of so many rows; `numbers` say which these are, the same at both parties, or nothing. `tables`
+  /// must outlive it.
+  BatchKeys(const std::vector<std::unique_ptr<EmbeddingTable>>& tables, std::size_t rows,
             std::span<const std::uint32_t> numbers);
 
   /// Whether these are keys of that batch: never, if nothing says which it is.
@@ -60,7 +60,6 @@ class BatchKeys final : public IdleWork {
   template <class F>
   void for_tables(bool mine, const F& f) const;
 
-  Session& session_;
   const std::vector<std::unique_ptr<EmbeddingTable>>& tables_;
   std::size_t rows_;
   std::vector<std::uint32_t> numbers_;

@@ -123,7 +123,7 @@ void EmbedMatMul::check_categories(std::span<const IntMatrix> categories, std::s
 std::shared_ptr<BatchKeys> EmbedMatMul::keys_of(std::span<const IntMatrix> categories, std::size_t rows,
                                                 std::span<const std::uint32_t> numbers) {
   if (ahead_ && ahead_->are_of(numbers, rows)) return std::exchange(ahead_, nullptr);
-  auto keys = std::make_shared<BatchKeys>(session_, tables_, rows, numbers);
+  auto keys = std::make_shared<BatchKeys>(tables_, rows, numbers);
   keys->ask(categories);
   session_.exchange(
       keys->ask_bytes(), [&] { keys->send_asks(); }, [&] { keys->receive_asks(); });
@@ -215,7 +215,7 @@ EmbedMatMul::Forward EmbedMatMul::forward(const std::vector<IntMatrix>& categori
   keys->use();
   std::shared_ptr<BatchKeys> next;
   if (coming != nullptr) {
-    next = std::make_shared<BatchKeys>(session_, tables_, rows, coming->numbers);
+    next = std::make_shared<BatchKeys>(tables_, rows, coming->numbers);
     next->ask(coming->categories);
   }
   refresh_operands(rows, *keys, next.get());

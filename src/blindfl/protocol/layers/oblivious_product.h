@@ -72,7 +72,7 @@ class ObliviousProduct final : public WeightProduct {
   void receive_answer(LookupKeys& keys, std::size_t rows) override;
   void take_answer(LookupKeys& keys) override;
   bool prepare_keys(LookupKeys& keys) override;
-  void use_keys(std::shared_ptr<LookupKeys> keys) override { keys_ = std::move(keys); }
+  void use_keys(const std::shared_ptr<LookupKeys>& keys) override { keys_ = keys; }
   Bytes peer_digest() const override { return peer_digest_; }
 
   std::uint64_t operand_bytes(std::size_t rows) override;

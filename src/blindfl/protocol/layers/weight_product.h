@@ -93,7 +93,7 @@ class WeightProduct {
   virtual bool prepare_keys(LookupKeys& /*keys*/) { return false; }
   /// Before `send_operand` or `receive_operand` of a pass, and again before its `send_derivative` or
   /// `receive_derivative`. Null where there are none.
-  virtual void use_keys(std::shared_ptr<LookupKeys> /*keys*/) {}
+  virtual void use_keys(const std::shared_ptr<LookupKeys>& /*keys*/) {}
   /// While masks repeat, at the party that has X, after `receive_operand`: what tells V from others. Empty where shares
   /// of X V repeat themselves.
   [[nodiscard]] virtual Bytes peer_digest() const { return {}; }
