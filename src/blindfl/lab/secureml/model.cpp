@@ -38,6 +38,7 @@ Words lower_half(const Words& m) {
 
 void check_shapes(const ModelSpec& spec, const Words& features, const Words& labels,
                   const std::vector<Words>& weights) {
+  require<InvalidArgument>(spec.widths.size() <= 3, "SecureML: networks have one hidden layer at most here");
   require<InvalidArgument>(spec.widths.size() >= 2 && weights.size() + 1 == spec.widths.size(), "a network of ",
                            spec.widths.size(), " widths and ", weights.size(), " weights");
   require<InvalidArgument>(
@@ -73,7 +74,7 @@ int ModelSpec::rate_bits_of(double learning_rate, std::size_t batch) {
   const double ratio = batch > 0 ? learning_rate / static_cast<double>(batch) : 0;
   int exponent = 0;
   require<InvalidArgument>(ratio > 0 && std::isfinite(ratio) && std::frexp(ratio, &exponent) == 0.5 && exponent <= 1 &&
-                               exponent > -kMostRateBits,
+                               exponent > 1 - kMostRateBits,
                            "SecureML: a learning rate of ", learning_rate, " with batches of ", batch,
                            ": the rate over the batch size must be a power of two from 2^-", kMostRateBits - 1,
                            " to 1");
