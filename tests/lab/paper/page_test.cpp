@@ -70,7 +70,7 @@ TEST(PaperPage, IsWellFormedAndLoadsNothing) {
   EXPECT_THAT(page.named("script"), IsEmpty());
   EXPECT_THAT(page.named("img"), IsEmpty());
   EXPECT_THAT(page.named("link"), IsEmpty());
-  EXPECT_THAT(html, HasSubstr("default-src 'none'"));
+  EXPECT_THAT(html, HasSubstr("default-src &#39;none&#39;"));
   EXPECT_THAT(html, AllOf(HasSubstr("a &lt;machine&gt;"), HasSubstr("1 &lt; 2 &amp; we have 2."), HasSubstr("A note."),
                           HasSubstr("Command: blindfl_lab paper --out FOLDER --quick --only table:sample")));
   EXPECT_THAT(page.named("figure"), SizeIs(3));
