@@ -37,19 +37,23 @@ void EachPeer::run(const std::function<void(std::size_t peer)>& body) const {
 }
 
 void EachPeer::named(std::size_t peer, const std::function<void()>& body) const {
-  const std::string name = names_[peer] + ": ";
+  const auto words = [&](const Error& error) {
+    const std::string name = names_[peer] + ": ";
+    const std::string what = error.what();
+    return what.starts_with(name) ? what : name + what;
+  };
   try {
     body();
   } catch (const InvalidArgument& error) {
-    fail<InvalidArgument>(name, error.what());
+    throw InvalidArgument(words(error));
   } catch (const ConfigError& error) {
-    fail<ConfigError>(name, error.what());
+    throw ConfigError(words(error));
   } catch (const DataError& error) {
-    fail<DataError>(name, error.what());
+    throw DataError(words(error));
   } catch (const TransportError& error) {
-    fail<TransportError>(name, error.what());
+    throw TransportError(words(error));
   } catch (const ProtocolError& error) {
-    fail<ProtocolError>(name, error.what());
+    throw ProtocolError(words(error));
   }
 }
 

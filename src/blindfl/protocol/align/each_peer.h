@@ -22,7 +22,7 @@ class EachPeer {
   /// Calls `body(peer)` for each, in a thread of its own, and returns when all have returned. If one throws, all links
   /// are closed, so that nobody waits for anybody; thrown is what came first, with the peer's name in front.
   void run(const std::function<void(std::size_t peer)>& body) const;
-  /// Calls `body()`. What it throws gets the peer's name in front.
+  /// Calls `body()`. What it throws gets the peer's name in front, unless it has it already.
   void named(std::size_t peer, const std::function<void()>& body) const;
   void close_all() const;
 
