@@ -32,7 +32,7 @@ inline std::vector<AlignedPeers> peers_of(std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     peers[i].own = i;
     peers[i].secrets.resize(count);
-    for (std::size_t j = 0; j < count; ++j) peers[i].names.push_back("A" + std::to_string(j + 1));
+    for (std::size_t j = 0; j < count; ++j) peers[i].names.push_back(std::string("A").append(std::to_string(j + 1)));
     for (std::size_t j = 0; j < i; ++j) {
       peers[i].secrets[j].resize(kPairSecretBytes);
       random.fill(peers[i].secrets[j]);

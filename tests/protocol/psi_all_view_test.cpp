@@ -156,7 +156,8 @@ std::pair<std::vector<UInt128>, std::vector<UInt128>> shares_of(const BsView& vi
 }
 
 TEST(ViewOfBUniformity, TellsNotWhichIdsAnAHas) {
-  const std::vector<std::uint32_t> has = each_set(2, 1300);
+  std::vector<std::uint32_t> has;
+  for (std::size_t i = 0; i < 3 * 1300; ++i) has.push_back(1 + i % 3);  // the first A, the second, both
   const BsView view(has, peers_of(2), nonces_of(2));
   const BsView without(has, peers_of(2), nonces_of(2), Shares::kNone);
   for (std::size_t a = 0; a < 2; ++a) {
