@@ -130,9 +130,11 @@ void spoil_b(Session& session, Spoiler& peer) {
     session.channel().receive({protocol::steps::kCommonIds, 0, 16 * tags.size()},
                               [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(tags))); });
   }
-  const UInt128 share = shares.of_order(kOfFirst, steps.rows_of(tags));
-  peer.send_elements(protocol::steps::kOrderShares, {&share, 1});
-  (void)peer.receive(protocol::steps::kOrderShares, 0, 16);
+  const std::vector<std::uint32_t> rows = steps.rows_of(tags);
+  std::vector<UInt128> proofs = shares.order_proofs(kOfFirst, rows);
+  proofs.push_back(shares.of_order(kOfFirst, rows));
+  peer.send_elements(protocol::steps::kOrderProofs, proofs);
+  (void)peer.receive(protocol::steps::kOrderProofs, 0, 16);
 }
 
 /// B, to the first A.
@@ -160,11 +162,13 @@ void spoil_a(Session& session, Spoiler& peer) {
   Bytes tags(names[0].tag.begin(), names[0].tag.end());
   tags.insert(tags.end(), names[2].tag.begin(), names[2].tag.end());
   peer.send(protocol::steps::kCommonIds, 0, tags);
-  UInt128 share = 0;
-  const Bytes of_a = peer.receive(protocol::steps::kOrderShares, 0, 16);
-  BufferSource(of_a).read_u128({&share, 1});
-  share = protocol::field_difference(0, share);
-  peer.send_elements(protocol::steps::kOrderShares, {&share, 1});
+  (void)peer.receive(protocol::steps::kOrderProofs, 0, 32);
+  // What the second A would say.
+  protocol::Nonces of_both(2);
+  std::copy_n(nonces.begin(), 32, of_both[0].begin());
+  std::copy_n(nonces.begin() + 32, 32, of_both[1].begin());
+  const protocol::ZeroShares of_second(both_peers()[1], of_both[1], of_both);
+  peer.send_elements(protocol::steps::kOrderProofs, of_second.order_proofs(kOfB, std::vector<std::uint32_t>{0, 2}));
 }
 
 void check_rows(const protocol::Alignment& alignment, const Ids& ids, bool spoilt) {

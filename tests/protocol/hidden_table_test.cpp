@@ -210,6 +210,26 @@ TEST_P(SharesOfZero, OfAnOrderAddUpOnlyWhereItIsTheSameOrderOfTheSameIds) {
   EXPECT_FALSE(is_zero({0, 1}, {2, 3}));
 }
 
+TEST_P(SharesOfZero, ProveAnOrderToEachOtherAAndToNoneForAnother) {
+  const std::vector<ZeroShares> all = shares(nonces());
+  const std::vector<std::string> ids{"a", "bc", "ab", "c"};
+  using Rows = std::vector<std::uint32_t>;
+  const auto other_of = [](std::size_t of, std::size_t other) { return other < of ? other : other - 1; };
+  for (std::size_t by = 0; by < all.size(); ++by) {
+    const auto proofs = all[by].order_proofs(ids, Rows{2, 0});
+    ASSERT_EQ(proofs.size(), all.size() - 1);
+    for (std::size_t to = 0; to < all.size(); ++to) {
+      if (to == by) continue;
+      const FieldElement proof = proofs[other_of(by, to)];
+      EXPECT_EQ(proof, all[to].expected_proofs(ids, Rows{2, 0})[other_of(to, by)]);
+      EXPECT_NE(proof, all[to].expected_proofs(ids, Rows{0, 2})[other_of(to, by)]);
+      EXPECT_NE(proof, all[to].expected_proofs(ids, Rows{2})[other_of(to, by)]);
+      // What one said is no answer to it.
+      EXPECT_NE(proof, all[by].expected_proofs(ids, Rows{2, 0})[other_of(by, to)]);
+    }
+  }
+}
+
 TEST_P(SharesOfZero, RefuseNoncesThatAreNotOfThisAlignment) {
   const Nonces right = nonces();
   const auto words = [&](const Nonces& nonces) {

@@ -304,8 +304,8 @@ TEST(AlignmentOfSeveral, CostsWhatItsHeaderSays) {
     EXPECT_EQ(sent.at(steps::kAnsweredIds), (net::Traffic{1, 32 * 50}));
     EXPECT_EQ(received.at(steps::kCommonCount), (net::Traffic{1, 8}));
     EXPECT_EQ(received.at(steps::kCommonIds), (net::Traffic{1, 16 * 50}));
-    EXPECT_EQ(sent.at(steps::kOrderShares), (net::Traffic{1, 16}));
-    EXPECT_EQ(received.at(steps::kOrderShares), (net::Traffic{1, 16}));
+    EXPECT_EQ(sent.at(steps::kOrderProofs), (net::Traffic{1, 32}));
+    EXPECT_EQ(received.at(steps::kOrderProofs), (net::Traffic{1, 16}));
     EXPECT_FALSE(sent.contains(steps::kDoubleBlindedIds));
   }
 }

@@ -26,9 +26,9 @@
 //   h(y) b a, as received           --112-->         h(y) a, its place in the table
 //   which y have the sum 0 over all A's: the ids of all; in a new random order
 //   own ids: the order of rows      <--113, 114--    what stands for h(y) a of these
-//   a digest of the order, made with the secrets of the pairs: 0 in sum over all A's
-//                                   --115-->
-//                                   <--115--         the sum of the other A's digests
+//   for each other A a digest of the order,
+//   under a key of these two        --115-->
+//                                   <--115--         those that are for this A
 //
 // What each party learns:
 //

@@ -33,7 +33,7 @@ class AtA {
     const StepsOfA steps = hide_ids(shares);
     answer_b(steps);
     std::vector<std::uint32_t> rows = steps.rows_of(receive_common());
-    compare_order(shares.of_order(ids_, rows));
+    compare_order(shares, rows);
     Alignment alignment = all_real(std::move(rows));
     alignment.name = name_of(nonces);
     return alignment;
@@ -113,12 +113,19 @@ class AtA {
     return tags;
   }
 
-  void compare_order(FieldElement own) {
-    const ListedItems one{steps::kOrderShares, kFieldElementBytes, 1, 1};
-    send_field_elements(session_, one, {&own, 1});
-    const FieldElement of_others = receive_field_elements(session_, one).front();
-    require<ProtocolError>(field_sum(own, of_others) == 0,
-                           "the A's ended with different orders of rows, or share other secrets than they should");
+  void compare_order(const ZeroShares& shares, std::span<const std::uint32_t> rows) {
+    std::vector<FieldElement> mine = shares.order_proofs(ids_, rows);
+    mine.push_back(shares.of_order(ids_, rows));
+    send_field_elements(session_, {steps::kOrderProofs, kFieldElementBytes, mine.size(), mine.size()}, mine);
+    const std::size_t others = peers_.names.size() - 1;
+    const auto theirs = receive_field_elements(session_, {steps::kOrderProofs, kFieldElementBytes, others, others});
+    const std::vector<FieldElement> expected = shares.expected_proofs(ids_, rows);
+    for (std::size_t i = 0; i < others; ++i) {
+      const std::string& other = peers_.names[i < peers_.own ? i : i + 1];
+      require<ProtocolError>(theirs[i] == expected[i], other,
+                             " and this party did not end with the same order of rows: ",
+                             "B told them different ones, or they do not share the secret that they should");
+    }
   }
 
   void show_progress(std::uint64_t points) {

@@ -150,19 +150,27 @@ class AtB {
     }
   }
 
+  // Each A proves its order to each other. B can only see that all proofs may hold.
   void compare_orders() {
-    const ListedItems one{steps::kOrderShares, kFieldElementBytes, 1, 1};
-    std::vector<FieldElement> shares(peers_.count());
-    peers_.run([&](std::size_t peer) { shares[peer] = receive_field_elements(peers_.session(peer), one).front(); });
-    FieldElement sum = 0;
-    for (const FieldElement share : shares) sum = field_sum(sum, share);
+    const std::size_t count = peers_.count();
+    std::vector<std::vector<FieldElement>> proofs(count);  // of each A, to each other; then its share
     peers_.run([&](std::size_t peer) {
-      const FieldElement of_others = field_difference(sum, shares[peer]);
-      send_field_elements(peers_.session(peer), one, {&of_others, 1});
+      proofs[peer] =
+          receive_field_elements(peers_.session(peer), {steps::kOrderProofs, kFieldElementBytes, count, count});
+    });
+    FieldElement sum = 0;
+    for (const std::vector<FieldElement>& of_one : proofs) sum = field_sum(sum, of_one.back());
+    peers_.run([&](std::size_t peer) {
+      std::vector<FieldElement> to_one;
+      for (std::size_t other = 0; other < count; ++other) {
+        if (other != peer) to_one.push_back(proofs[other][peer < other ? peer : peer - 1]);
+      }
+      send_field_elements(peers_.session(peer), {steps::kOrderProofs, kFieldElementBytes, count - 1, count - 1},
+                          to_one);
     });
     require<ProtocolError>(sum == 0,
-                           "the A's ended with different orders of rows, or do not share the secrets that "
-                           "they should: one of them followed another protocol");
+                           "the A's ended with different orders of rows, or do not share the secrets that they should: "
+                           "one of them followed another protocol");
   }
 
   const EachPeer& peers_;

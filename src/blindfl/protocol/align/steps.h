@@ -57,13 +57,14 @@ inline constexpr net::StepInfo kCommonCount{113, net::Protection::kPublic, "comm
 inline constexpr net::StepInfo kCommonIds{114, net::Protection::kBlinded, "common ids",
                                           "names, known to these two parties alone, of the ids that all parties have",
                                           "which of the receiver's ids all parties have, and their order"};
-inline constexpr net::StepInfo kOrderShares{115, net::Protection::kPadded, "order shares",
-                                            "to B, a digest of the order that the sender ended with, under keys that "
-                                            "pairs of A's have; to an A, the others' sum",
+inline constexpr net::StepInfo kOrderProofs{115, net::Protection::kPadded, "order proofs",
+                                            "digests of the order that an A ended with, under keys that pairs of A's "
+                                            "have: to B, the sender's for each other A and "
+                                            "one that is 0 in sum; to an A, the others' for it",
                                             "whether all A's ended with the same order"};
 
 inline constexpr std::array<net::Step, 14> kOfAlignment = {
     kIdCount,        kBlindedIds,      kDoubleBlindedIds, kShuffledIds, kMissingIds,  kNamedIds,  kAlignedOrder,
-    kKeptAlignments, kAlignmentNonces, kHiddenIds,        kAnsweredIds, kCommonCount, kCommonIds, kOrderShares};
+    kKeptAlignments, kAlignmentNonces, kHiddenIds,        kAnsweredIds, kCommonCount, kCommonIds, kOrderProofs};
 
 }  // namespace blindfl::protocol::steps

@@ -17,7 +17,7 @@ namespace {
 constexpr std::string_view kSharesDomain = "BlindFL alignment of all 1";
 
 /// What a number is for: the first byte of what is hashed.
-enum class Purpose : std::uint8_t { kId = 1, kOrder = 2 };
+enum class Purpose : std::uint8_t { kId = 1, kOrder = 2, kOrderByFirst = 3, kOrderBySecond = 4 };
 
 /// BLAKE2b under a key.
 class KeyedHash {
@@ -46,6 +46,16 @@ class KeyedHash {
  private:
   crypto_generichash_state state_{};
 };
+
+FieldElement hash_of_order(const SecretVector<std::byte>& key, Purpose purpose, std::span<const std::string> ids,
+                           std::span<const std::uint32_t> rows) {
+  KeyedHash hash(key, purpose);
+  for (const std::uint32_t row : rows) {
+    hash.add_length(ids[row].size());
+    hash.add(as_bytes(ids[row]));
+  }
+  return hash.finish();
+}
 
 void check_nonces(const AlignedPeers& peers, const Nonce& own, const Nonces& nonces) {
   require<ProtocolError>(nonces.size() == peers.names.size(), "an alignment of ", peers.names.size(),
@@ -104,14 +114,28 @@ FieldElement ZeroShares::of(std::string_view id) const {
 }
 
 FieldElement ZeroShares::of_order(std::span<const std::string> ids, std::span<const std::uint32_t> rows) const {
-  return sum([&](const SecretVector<std::byte>& key) {
-    KeyedHash hash(key, Purpose::kOrder);
-    for (const std::uint32_t row : rows) {
-      hash.add_length(ids[row].size());
-      hash.add(as_bytes(ids[row]));
-    }
-    return hash.finish();
-  });
+  return sum([&](const SecretVector<std::byte>& key) { return hash_of_order(key, Purpose::kOrder, ids, rows); });
+}
+
+template <class ByFirst>
+std::vector<FieldElement> ZeroShares::proofs(std::span<const std::string> ids, std::span<const std::uint32_t> rows,
+                                             const ByFirst& by_first) const {
+  std::vector<FieldElement> proofs;
+  for (const Pair& pair : pairs_) {
+    const Purpose purpose = by_first(pair) ? Purpose::kOrderByFirst : Purpose::kOrderBySecond;
+    proofs.push_back(hash_of_order(pair.key, purpose, ids, rows));
+  }
+  return proofs;
+}
+
+std::vector<FieldElement> ZeroShares::order_proofs(std::span<const std::string> ids,
+                                                   std::span<const std::uint32_t> rows) const {
+  return proofs(ids, rows, [](const Pair& pair) { return pair.adds; });
+}
+
+std::vector<FieldElement> ZeroShares::expected_proofs(std::span<const std::string> ids,
+                                                      std::span<const std::uint32_t> rows) const {
+  return proofs(ids, rows, [](const Pair& pair) { return !pair.adds; });
 }
 
 }  // namespace blindfl::protocol

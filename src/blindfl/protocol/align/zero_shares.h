@@ -37,6 +37,12 @@ class ZeroShares {
   [[nodiscard]] FieldElement of(std::string_view id) const;
   /// Its share for all of these together, in this order: adds up to 0 only over A's that end with the same order.
   [[nodiscard]] FieldElement of_order(std::span<const std::string> ids, std::span<const std::uint32_t> rows) const;
+  /// What this A tells each other, in their order, to show that it ended with this order. Nobody else can make it.
+  [[nodiscard]] std::vector<FieldElement> order_proofs(std::span<const std::string> ids,
+                                                       std::span<const std::uint32_t> rows) const;
+  /// What each other tells this one, if it ended with the same order.
+  [[nodiscard]] std::vector<FieldElement> expected_proofs(std::span<const std::string> ids,
+                                                          std::span<const std::uint32_t> rows) const;
 
  private:
   struct Pair {
@@ -46,6 +52,10 @@ class ZeroShares {
   /// `draw(key)` of each pair, added or taken away.
   template <class Draw>
   [[nodiscard]] FieldElement sum(const Draw& draw) const;
+  /// Of each pair, of this order; `by_first` of what the one says that comes first.
+  template <class ByFirst>
+  [[nodiscard]] std::vector<FieldElement> proofs(std::span<const std::string> ids, std::span<const std::uint32_t> rows,
+                                                 const ByFirst& by_first) const;
 
   std::vector<Pair> pairs_;
 };
