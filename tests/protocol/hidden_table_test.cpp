@@ -126,6 +126,10 @@ TEST(HiddenTable, OfRandomValuesIsRandomWhateverTheKeys) {
   std::vector<HiddenEntry> keys(200);
   for (std::size_t i = 0; i < keys.size(); ++i) keys[i].key.node = i;
   EXPECT_TRUE(testing::looks_uniform<UInt128>(numbers_of(keys, true, random), 127));
+  // In bins, what the keys leave open is random too.
+  std::vector<HiddenEntry> in_bins(600);
+  for (std::size_t i = 0; i < in_bins.size(); ++i) in_bins[i].key = {i * (~std::uint64_t{0} / 600), i};
+  EXPECT_TRUE(testing::looks_uniform<UInt128>(numbers_of(in_bins, true, random), 127));
   // Where the values are not random, the test sees it.
   EXPECT_FALSE(testing::looks_uniform<UInt128>(numbers_of(keys, false, random), 127));
 }
