@@ -56,8 +56,8 @@ class AtB {
     const std::vector<std::uint32_t> places = common_places();
     peers_.run([&](std::size_t peer) { send_common(peer, places); });
     compare_orders();
-    std::vector<std::uint32_t> rows;
-    for (const std::uint32_t place : places) rows.push_back(rows_[place]);
+    std::vector<std::uint32_t> rows(places.size());
+    std::ranges::transform(places, rows.begin(), [&](std::uint32_t place) { return rows_[place]; });
     Alignment alignment = all_real(std::move(rows));
     alignment.name = name_of(nonces_);
     return alignment;
