@@ -19,7 +19,7 @@ using PseudonymTag = std::array<std::byte, 16>;
 
 struct Pseudonym {
   PseudonymTag tag{};    ///< what both recognise the id by, once B says it
-  HiddenKey key;         ///< under which A's number for the id stands in its table
+  HiddenKey key;         ///< where A's number for the id is, in its table
   FieldElement pad = 0;  ///< what is added to that number there
 };
 
