@@ -1,11 +1,13 @@
-// Alignment of ids: both parties in one process over the memory channel, or over TLS on loopback. Wall-clock time, and
-// the processor time of both together; what travels is counted.
+// Alignment of ids: all parties in one process over memory channels, or over TLS on loopback. Wall-clock time, and the
+// processor time of all together; what travels is counted. With several A's each has a link to B, and the sizes are
+// those of one link.
 
 #include <sys/resource.h>
 
 #include <algorithm>
 #include <chrono>
 #include <cstdint>
+#include <future>
 #include <iomanip>
 #include <iostream>
 #include <memory>
@@ -19,6 +21,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/net/grpc/grpc_transport.h"
 #include "blindfl/protocol/align/psi.h"
+#include "blindfl/protocol/align/psi_all.h"
 #include "blindfl/protocol/session/in_process.h"
 
 namespace {
@@ -31,12 +34,13 @@ using Channels = std::pair<std::unique_ptr<net::Channel>, std::unique_ptr<net::C
 
 constexpr const char* kUsage =
     "usage: bench_psi [--json] [--ids N] [--common PERCENT] [--kind both|only-b|union] [--link memory|tls] "
-    "[--threads N] [--progress yes]\n"
+    "[--threads N] [--peers M] [--progress yes]\n"
     "  --ids       of each party, 10000 without it\n"
     "  --common    of the ids that the other has too, 50 without it\n"
     "  --kind      only this one\n"
     "  --link      memory without it\n"
-    "  --threads   of each party, 1 without it\n"
+    "  --threads   of each party, 1 without it; of several A's each, and of B for each of them\n"
+    "  --peers     A's, 1 without it; with several, of the kind both\n"
     "  --progress  A's, on the error stream\n";
 
 struct Options {
@@ -46,6 +50,7 @@ struct Options {
   std::vector<AlignmentKind> kinds{AlignmentKind::kBoth, AlignmentKind::kOnlyB, AlignmentKind::kUnion};
   bool tls = false;
   std::size_t threads = 1;
+  std::size_t peers = 1;
   bool progress = false;
 };
 
@@ -102,7 +107,99 @@ AtParty run_party(protocol::Session& session, const std::vector<std::string>& id
           net::total(session.channel().sent()).bytes - sent_before};
 }
 
+/// Secrets of all pairs of A's.
+std::vector<protocol::AlignedPeers> make_peers(std::size_t count) {
+  std::vector<protocol::AlignedPeers> peers(count);
+  Random random;
+  for (std::size_t i = 0; i < count; ++i) {
+    peers[i].own = i;
+    peers[i].secrets.resize(count);
+    for (std::size_t j = 0; j < count; ++j) peers[i].names.push_back(std::string("A").append(std::to_string(j + 1)));
+    for (std::size_t j = 0; j < i; ++j) {
+      peers[i].secrets[j].resize(protocol::kPairSecretBytes);
+      random.fill(peers[i].secrets[j]);
+      peers[j].secrets[i] = peers[i].secrets[j];
+    }
+  }
+  return peers;
+}
+
+/// B with all A's, whose ids are alike but for those that no other party has.
+class Star {
+ public:
+  explicit Star(const Options& options) : options_(options), peers_(make_peers(options.peers)) {
+    const std::size_t common = options.ids * options.common / 100;
+    ids_of_b_ = make_ids(0, options.ids);
+    for (std::size_t a = 0; a < options.peers; ++a) {
+      ids_.push_back(make_ids(0, common));
+      const auto own = make_ids((a + 1) * options.ids, options.ids - common);
+      ids_.back().insert(ids_.back().end(), own.begin(), own.end());
+      links_.push_back(make_channels(options.tls));
+    }
+  }
+
+  Measured run() {
+    const PeakMemory memory;
+    const double processor_before = blindfl::processor_seconds(RUSAGE_SELF);
+    std::vector<std::future<AtParty>> running;
+    for (std::size_t a = 0; a < links_.size(); ++a) {
+      running.push_back(std::async(std::launch::async, [this, a] { return run_a(a); }));
+    }
+    const AtParty b = run_b();
+    Measured measured{.seconds = b.seconds, .rows = b.rows, .sent_b = b.sent / links_.size()};
+    for (std::future<AtParty>& one : running) {
+      const AtParty a = one.get();
+      require<Error>(a.rows == b.rows, "the parties do not have as many rows as each other");
+      measured.seconds = std::max(measured.seconds, a.seconds);
+      measured.sent_a = a.sent;
+    }
+    measured.processor_seconds = blindfl::processor_seconds(RUSAGE_SELF) - processor_before;
+    measured.memory = memory.growth();
+    return measured;
+  }
+
+ private:
+  AtParty run_a(std::size_t a) {
+    try {
+      protocol::Session session(Party::kA, *links_[a].first, scheme_, {.threads = options_.threads});
+      protocol::AlignmentOptions alignment;
+      if (options_.progress && a == 0) alignment.observer = show;
+      return timed(session, ids_[a], peers_[a], alignment);
+    } catch (...) {
+      links_[a].first->close();
+      throw;
+    }
+  }
+
+  AtParty run_b() {
+    std::vector<std::unique_ptr<protocol::Session>> sessions;
+    std::vector<protocol::Session*> all;
+    for (const Channels& link : links_) {
+      sessions.push_back(std::make_unique<protocol::Session>(Party::kB, *link.second, scheme_,
+                                                             protocol::SessionOptions{.threads = options_.threads}));
+      all.push_back(sessions.back().get());
+    }
+    return timed(protocol::Sessions(all), ids_of_b_, {.names = peers_.front().names}, {});
+  }
+
+  static AtParty timed(const protocol::Sessions& sessions, const std::vector<std::string>& ids,
+                       const protocol::AlignedPeers& peers, const protocol::AlignmentOptions& alignment) {
+    const std::uint64_t sent_before = sessions.sent().bytes;
+    const auto start = Clock::now();
+    const std::size_t rows = protocol::align_all(sessions, ids, peers, alignment).size();
+    return {std::chrono::duration<double>(Clock::now() - start).count(), rows, sessions.sent().bytes - sent_before};
+  }
+
+  const Options& options_;
+  const he::LatticeScheme scheme_;
+  std::vector<protocol::AlignedPeers> peers_;
+  std::vector<std::vector<std::string>> ids_;
+  std::vector<std::string> ids_of_b_;
+  std::vector<Channels> links_;
+};
+
 Measured measure(const Options& options, AlignmentKind kind) {
+  if (options.peers > 1) return Star(options).run();
   const std::size_t common = options.ids * options.common / 100;
   const auto ids_a = make_ids(0, options.ids);
   const auto ids_b = make_ids(options.ids - common, options.ids);
@@ -133,11 +230,11 @@ void print(const Options& options, AlignmentKind kind, const Measured& m) {
   const double per_second = static_cast<double>(options.ids) / m.seconds;
   if (options.json) {
     std::cout << R"({"kind":")" << name_of(kind) << R"(","ids":)" << options.ids << R"(,"common_percent":)"
-              << options.common << R"(,"threads":)" << options.threads << R"(,"link":")"
-              << (options.tls ? "tls" : "memory") << R"(","seconds":)" << m.seconds << R"(,"processor_seconds":)"
-              << m.processor_seconds << R"(,"ids_per_second":)" << per_second << R"(,"rows":)" << m.rows
-              << R"(,"sent_a":)" << m.sent_a << R"(,"sent_b":)" << m.sent_b << R"(,"memory":)" << m.memory << "}"
-              << std::endl;
+              << options.common << R"(,"threads":)" << options.threads << R"(,"peers":)" << options.peers
+              << R"(,"link":")" << (options.tls ? "tls" : "memory") << R"(","seconds":)" << m.seconds
+              << R"(,"processor_seconds":)" << m.processor_seconds << R"(,"ids_per_second":)" << per_second
+              << R"(,"rows":)" << m.rows << R"(,"sent_a":)" << m.sent_a << R"(,"sent_b":)" << m.sent_b
+              << R"(,"memory":)" << m.memory << "}" << std::endl;
     return;
   }
   std::cout << std::left << std::setw(8) << name_of(kind) << std::right << std::fixed << std::setprecision(2)
@@ -155,7 +252,7 @@ AlignmentKind kind_of(const std::string& name) {
 
 Options read_options(int argc, char** argv) {
   const bench::Arguments arguments(argc, argv, kUsage,
-                                   {"--ids", "--common", "--kind", "--link", "--threads", "--progress"});
+                                   {"--ids", "--common", "--kind", "--link", "--threads", "--peers", "--progress"});
   Options options;
   options.json = arguments.json();
   if (const auto ids = arguments.value("--ids")) options.ids = bench::positive(*ids);
@@ -166,6 +263,8 @@ Options read_options(int argc, char** argv) {
     options.tls = *link == "tls";
   }
   if (const auto threads = arguments.value("--threads")) options.threads = bench::positive(*threads);
+  if (const auto peers = arguments.value("--peers")) options.peers = bench::positive(*peers);
+  if (options.peers > 1) options.kinds = {AlignmentKind::kBoth};
   options.progress = arguments.value("--progress") == "yes";
   require<InvalidArgument>(options.common <= 100, "at most 100 percent of the ids are common");
   return options;
@@ -176,8 +275,8 @@ Options read_options(int argc, char** argv) {
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv);
   if (!options.json) {
-    std::cout << options.ids << " ids at each party, " << options.common << "% common, " << options.threads
-              << " threads each, " << (options.tls ? "TLS on loopback" : "memory channel") << "\n";
+    std::cout << options.peers << " A's, " << options.ids << " ids at each party, " << options.common << "% common, "
+              << options.threads << " threads each, " << (options.tls ? "TLS on loopback" : "memory channel") << "\n";
   }
   for (const AlignmentKind kind : options.kinds) print(options, kind, measure(options, kind));
   return 0;

@@ -3,15 +3,19 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 namespace blindfl::protocol {
 
-/// One party's rows in the order that both parties follow.
+/// One party's rows in the order that all parties follow.
 struct Alignment {
   std::vector<std::uint32_t> rows;  ///< the row to use at each place; every one exists
   /// Whether that row is about the id of its place. If not, this party has none about it, and it is a placeholder.
   std::vector<bool> real;
+  /// Where there are several A's, what all parties know this alignment by, and no other alignment is known by. Empty
+  /// with one A: what these two know is their session's id.
+  std::string name{};
 
   [[nodiscard]] std::size_t size() const { return rows.size(); }
 };

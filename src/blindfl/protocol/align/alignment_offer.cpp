@@ -1,6 +1,7 @@
 #include "blindfl/protocol/align/alignment_offer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <string>
 
 #include "blindfl/base/error.h"
@@ -12,6 +13,24 @@ namespace blindfl::protocol {
 namespace {
 
 constexpr std::uint32_t kOfferVersion = 1;
+constexpr net::Message kOfferMessage{steps::kKeptAlignments, 0, kAlignmentOfferBytes};
+
+void send_offer(Session& session, const AlignmentOffer& offer) {
+  session.channel().send(kOfferMessage, [&](ByteSink& out) { write_alignment_offer(offer, out); });
+}
+
+AlignmentOffer receive_offer(Session& session) {
+  AlignmentOffer offer;
+  session.channel().receive(kOfferMessage, [&](ByteSource& in) { offer = read_alignment_offer(in); });
+  return offer;
+}
+
+AlignmentOffer in_both(const AlignmentOffer& first, const AlignmentOffer& second) {
+  AlignmentOffer both;
+  std::ranges::copy_if(first, std::back_inserter(both),
+                       [&](const AlignmentId& id) { return std::ranges::find(second, id) != second.end(); });
+  return both;
+}
 
 }  // namespace
 
@@ -43,18 +62,29 @@ AlignmentOffer read_alignment_offer(ByteSource& in) {
 }
 
 AlignmentOffer exchange_alignment_offers(Session& session, const AlignmentOffer& mine) {
-  const net::Message message{steps::kKeptAlignments, 0, kAlignmentOfferBytes};
-  session.channel().send(message, [&](ByteSink& out) { write_alignment_offer(mine, out); });
-  AlignmentOffer theirs;
-  session.channel().receive(message, [&](ByteSource& in) { theirs = read_alignment_offer(in); });
-  return theirs;
+  send_offer(session, mine);
+  return receive_offer(session);
 }
 
 std::optional<AlignmentId> common_alignment(const AlignmentOffer& of_a, const AlignmentOffer& of_b) {
-  for (const AlignmentId& id : of_a) {
-    if (std::ranges::find(of_b, id) != of_b.end()) return id;
+  const AlignmentOffer common = in_both(of_a, of_b);
+  return common.empty() ? std::nullopt : std::optional(common.front());
+}
+
+std::optional<AlignmentId> agree_on_kept_alignment(const Sessions& sessions, const AlignmentOffer& mine) {
+  Session& first = **sessions.begin();
+  if (!sessions.several()) {
+    const AlignmentOffer theirs = exchange_alignment_offers(first, mine);
+    return first.party() == Party::kA ? common_alignment(mine, theirs) : common_alignment(theirs, mine);
   }
-  return std::nullopt;
+  AlignmentOffer common;
+  for (Session* session : sessions) {
+    const AlignmentOffer theirs = receive_offer(*session);
+    common = session == &first ? in_both(theirs, mine) : in_both(common, theirs);
+  }
+  if (common.size() > 1) common.erase(common.begin() + 1, common.end());
+  for (Session* session : sessions) send_offer(*session, common);
+  return common.empty() ? std::nullopt : std::optional(common.front());
 }
 
 }  // namespace blindfl::protocol

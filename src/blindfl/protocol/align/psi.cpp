@@ -17,24 +17,6 @@ namespace {
 
 using net::Step;
 
-constexpr std::size_t kMostIdsPerMessage = std::size_t{1} << 20;
-
-std::uint64_t exchange_counts(Session& session, std::uint64_t mine) {
-  const net::Message message{steps::kIdCount, 0, sizeof mine};
-  std::uint64_t theirs = 0;
-  session.exchange(
-      message.size, [&] { session.channel().send(message, [&](ByteSink& out) { out.write_u64(mine); }); },
-      [&] { session.channel().receive(message, [&](ByteSource& in) { theirs = in.read_u64(); }); });
-  require<ProtocolError>(theirs <= kMostIds, "the peer announces ", theirs, " ids, more than the ", kMostIds,
-                         " that can be aligned");
-  return theirs;
-}
-
-Alignment all_real(std::vector<std::uint32_t> rows) {
-  std::vector<bool> real(rows.size(), true);
-  return {std::move(rows), std::move(real)};
-}
-
 /// One alignment at one party: from counts to rows.
 class Aligner {
  public:
@@ -197,18 +179,13 @@ std::string_view name_of(AlignmentKind kind) {
 }
 
 Alignment align(Session& session, std::span<const std::string> ids, const AlignmentOptions& options) {
-  require<InvalidArgument>(options.ids_per_message > 0 && options.ids_per_message <= kMostIdsPerMessage,
-                           "an alignment sends 1 to ", kMostIdsPerMessage, " ids in a message, not ",
-                           options.ids_per_message);
-  require<InvalidArgument>(ids.size() <= kMostIds, ids.size(), " ids are more than the ", kMostIds,
-                           " that can be aligned");
-  require_distinct(ids);
+  check_alignment(ids, options);
   session.agree(
       "the alignment",
       Settings().add("kind", name_of(options.kind)).add("ids_per_message", std::uint64_t{options.ids_per_message}));
   session.settle();
   try {
-    const std::uint64_t peer_ids = exchange_counts(session, ids.size());
+    const std::uint64_t peer_ids = exchange_id_counts(session, ids.size());
     if (options.check_peer_ids) options.check_peer_ids(peer_ids);
     return Aligner(session, ids, peer_ids, options).run(options.kind);
   } catch (...) {

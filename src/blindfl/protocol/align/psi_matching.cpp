@@ -124,6 +124,11 @@ Points difference(const Points& points, const Points& without) {
   return left;
 }
 
+Alignment all_real(std::vector<std::uint32_t> rows) {
+  std::vector<bool> real(rows.size(), true);
+  return {std::move(rows), std::move(real)};
+}
+
 Alignment with_stand_ins(std::vector<std::uint32_t> rows, std::uint32_t count, Random& random) {
   StandIns stand_ins(rows, count, random);
   Alignment alignment{std::move(rows), {}};

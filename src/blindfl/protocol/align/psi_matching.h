@@ -47,6 +47,9 @@ void require_distinct(std::span<const std::string> ids);
 /// Those of `points` that are not in `without`, in their order.
 [[nodiscard]] Points difference(const Points& points, const Points& without);
 
+/// These rows, each about the id of its place.
+[[nodiscard]] Alignment all_real(std::vector<std::uint32_t> rows);
+
 /// The rows with others in place of `kNoRow`: drawn from those of this party's `count` rows that are at no place, each
 /// once; when none is left, from all of them, as evenly as possible. Equal features at two places would open the
 /// difference of what the peer's rows there contribute: so no row comes twice unless it must.

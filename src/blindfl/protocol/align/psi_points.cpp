@@ -1,12 +1,11 @@
 #include "blindfl/protocol/align/psi_points.h"
 
-#include <sodium.h>
-
 #include <algorithm>
 #include <atomic>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/align/sodium_bytes.h"
 
 namespace blindfl::protocol {
 
@@ -19,22 +18,6 @@ constexpr std::size_t kGrain = 16;
 constexpr std::size_t kScalarBytes = crypto_core_ristretto255_SCALARBYTES;
 
 static_assert(sizeof(Point) == crypto_core_ristretto255_BYTES);
-
-unsigned char* raw(std::byte* bytes) {
-  return reinterpret_cast<unsigned char*>(bytes);
-}
-const unsigned char* raw(const std::byte* bytes) {
-  return reinterpret_cast<const unsigned char*>(bytes);
-}
-const unsigned char* raw(std::string_view text) {
-  return reinterpret_cast<const unsigned char*>(text.data());
-}
-
-// libsodium chooses its code for this processor once, whoever asks first.
-void start_libsodium() {
-  static const bool started = sodium_init() >= 0;
-  require<Error>(started, "libsodium cannot start on this machine");
-}
 
 Point hash_to_point(std::string_view id) {
   std::array<unsigned char, crypto_hash_sha512_BYTES> hash{};

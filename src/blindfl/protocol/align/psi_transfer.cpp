@@ -3,7 +3,37 @@
 #include <algorithm>
 #include <span>
 
+#include "blindfl/base/error.h"
+#include "blindfl/protocol/align/psi_matching.h"
+#include "blindfl/protocol/align/steps.h"
+
 namespace blindfl::protocol {
+
+namespace {
+
+constexpr std::size_t kMostIdsPerMessage = std::size_t{1} << 20;
+
+}  // namespace
+
+void check_alignment(std::span<const std::string> ids, const AlignmentOptions& options) {
+  require<InvalidArgument>(options.ids_per_message > 0 && options.ids_per_message <= kMostIdsPerMessage,
+                           "an alignment sends 1 to ", kMostIdsPerMessage, " ids in a message, not ",
+                           options.ids_per_message);
+  require<InvalidArgument>(ids.size() <= kMostIds, ids.size(), " ids are more than the ", kMostIds,
+                           " that can be aligned");
+  require_distinct(ids);
+}
+
+std::uint64_t exchange_id_counts(Session& session, std::uint64_t mine) {
+  const net::Message message{steps::kIdCount, 0, sizeof mine};
+  std::uint64_t theirs = 0;
+  session.exchange(
+      message.size, [&] { session.channel().send(message, [&](ByteSink& out) { out.write_u64(mine); }); },
+      [&] { session.channel().receive(message, [&](ByteSource& in) { theirs = in.read_u64(); }); });
+  require<ProtocolError>(theirs <= kMostIds, "the peer announces ", theirs, " ids, more than the ", kMostIds,
+                         " that can be aligned");
+  return theirs;
+}
 
 net::Message PointTransfer::message(net::Step step, std::uint64_t begin, std::uint64_t count) const {
   return {step, static_cast<std::uint32_t>(begin / per_message_), count * sizeof(Point), count, 1};

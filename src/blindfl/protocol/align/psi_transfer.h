@@ -3,14 +3,24 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <span>
+#include <string>
 #include <utility>
 
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/align/alignment.h"
+#include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/align/psi_points.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::protocol {
+
+/// Throws InvalidArgument if these options, or so many ids, cannot be; DataError if an id occurs twice.
+void check_alignment(std::span<const std::string> ids, const AlignmentOptions& options);
+
+/// Tells the peer how many ids this party has, and returns how many the peer has. Throws ProtocolError if those are
+/// more than can be aligned.
+[[nodiscard]] std::uint64_t exchange_id_counts(Session& session, std::uint64_t mine);
 
 /// Points that this party computes, piece by piece.
 struct ComputedPoints {

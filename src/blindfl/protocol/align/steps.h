@@ -38,7 +38,33 @@ inline constexpr net::StepInfo kKeptAlignments{
     "names of earlier alignments of the file to score that the sender has kept",
     "which earlier scorings were of the sender's same file"};
 
-inline constexpr std::array<net::Step, 8> kOfAlignment = {kIdCount,    kBlindedIds, kDoubleBlindedIds, kShuffledIds,
-                                                          kMissingIds, kNamedIds,   kAlignedOrder,     kKeptAlignments};
+inline constexpr net::StepInfo kAlignmentNonces{110,
+                                                net::Protection::kPublic,
+                                                "alignment nonces",
+                                                "to B, a random number of the sender's; to an A, those of all A's",
+                                                "how many A's there are",
+                                                true};
+inline constexpr net::StepInfo kHiddenIds{
+    111, net::Protection::kPadded, "hidden ids",
+    "polynomials through a number for each of the sender's ids; the numbers of all A's are 0 in sum",
+    "how many there are; with those of all other A's, which of the receiver's ids all have"};
+inline constexpr net::StepInfo kAnsweredIds{
+    112, net::Protection::kBlinded, "answered ids",
+    "the receiver's blinded ids times a secret number of the sender's, in the order received",
+    "where the sender's number for each of the receiver's ids is in the hidden ids, if there is one"};
+inline constexpr net::StepInfo kCommonCount{113, net::Protection::kPublic, "common count",
+                                            "how many ids all parties have", "that number"};
+inline constexpr net::StepInfo kCommonIds{114, net::Protection::kBlinded, "common ids",
+                                          "names, known to these two parties alone, of the ids that all parties have",
+                                          "which of the receiver's ids all parties have, and their order"};
+inline constexpr net::StepInfo kOrderProofs{115, net::Protection::kPadded, "order proofs",
+                                            "digests of the order that an A ended with, under keys that pairs of A's "
+                                            "have: to B, the sender's for each other A and "
+                                            "one that is 0 in sum; to an A, the others' for it",
+                                            "whether all A's ended with the same order"};
+
+inline constexpr std::array<net::Step, 14> kOfAlignment = {
+    kIdCount,        kBlindedIds,      kDoubleBlindedIds, kShuffledIds, kMissingIds,  kNamedIds,  kAlignedOrder,
+    kKeptAlignments, kAlignmentNonces, kHiddenIds,        kAnsweredIds, kCommonCount, kCommonIds, kOrderProofs};
 
 }  // namespace blindfl::protocol::steps
