@@ -70,12 +70,12 @@ TEST(JobLayers, OfEachModelAreTheOnesThatItBuilds) {
     const JobLayers layers = job_layers(shared_of(c.kind), a, numeric_shape(3), 1000);
     ASSERT_TRUE(layers.numeric.has_value());
     EXPECT_EQ(layers.numeric->out, c.numeric);
-    EXPECT_EQ(layers.numeric->shape.in_a, a.numeric);
-    EXPECT_EQ(layers.numeric->shape.in_b, 3U);
+    EXPECT_EQ(layers.numeric->shapes.front().in_a, a.numeric);
+    EXPECT_EQ(layers.numeric->shapes.front().in_b, 3U);
     ASSERT_EQ(layers.categories.has_value(), embeds);
     if (embeds) {
       EXPECT_EQ(layers.categories->out, c.categories);
-      EXPECT_EQ(layers.categories->shape.fields_a.size(), 2U);
+      EXPECT_EQ(layers.categories->shapes.front().fields_a.size(), 2U);
     }
   }
 }
@@ -184,7 +184,7 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   const JobLayers layers = job_layers(shared, a, b, 1280);
   const auto schemes = job_schemes(shared.scheme);
   const protocol::LayerPlan plan =
-      plan_source(layers.numeric->shape, layers.numeric->out, layers.numeric->options, pointers_to(schemes));
+      plan_source(layers.numeric->shapes.front(), layers.numeric->out, layers.numeric->options, pointers_to(schemes));
   ASSERT_EQ(plan.spec.scheme_a, "lattice");
   ASSERT_EQ(plan.spec.scheme_b, "lattice");
   const protocol::MatMulParams params(plan.spec);
@@ -212,7 +212,7 @@ TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
   const JobLayers layers = job_layers(shared, mixed_shape(), mixed_shape(), 1000);
   const auto schemes = job_schemes(shared.scheme);
   const protocol::EmbedPlan plan =
-      plan_source(layers.categories->shape, layers.categories->out, layers.categories->options, pointers_to(schemes));
+      plan_source(layers.categories->shapes.front(), layers.categories->out, layers.categories->options, pointers_to(schemes));
   const JobEstimate all = estimate(shared, mixed_shape(), mixed_shape(), 1000, kLink);
   ASSERT_EQ(all.layers.size(), 2U);
   EXPECT_EQ(all.layers[0].name, "numeric");

@@ -55,7 +55,7 @@ class FinishedModel : public ::testing::Test {
                              .rows = 3,
                              .trained = 3,
                              .shared = shared,
-                             .shape_a = a.shape(),
+                             .shapes_a = a.shape(),
                              .shape_b = b.shape()};
       const JobModel model = make_model(s, shared.model, job_layers(shared, a.shape(), b.shape(), 3));
       Random random = s.random();
