@@ -4,6 +4,7 @@
 #include <system_error>
 
 #include "blindfl/app/job/check.h"
+#include "blindfl/protocol/align/psi_all.h"
 
 namespace blindfl::app::job {
 
@@ -117,6 +118,11 @@ void check_several(const Job& job, const Given& given) {
   check(!job.shared.model.shared_top(), given, "shared.model.top",
         "a shared top is between B and one A, and this job has ", link.names_of_as().size(),
         "; say shared.model.top: open, and at each A that accepts it private.accept: open_top");
+  const AlignmentMode mode = job.shared.alignment.mode;
+  if (mode != AlignmentMode::kOnlyB && mode != AlignmentMode::kUnion) return;
+  const auto kind = mode == AlignmentMode::kUnion ? protocol::AlignmentKind::kUnion : protocol::AlignmentKind::kOnlyB;
+  check(false, given, "shared.alignment.mode", Value<AlignmentMode>::write(mode), " is for one A: with several ",
+        protocol::reason_against_several(kind), "; take intersection or aligned");
 }
 
 void check_one(const Link& link, const Given& given) {

@@ -206,11 +206,11 @@ Entries entries_of(Link& link) {
            {.otherwise = "not compared", .synonyms = {"fingerprint"}})
       .add("peers", link.peers,
            "at B, where there are several A's: each of them, in place of listen or dial, peer and peer_fingerprint",
-           {.most_items = kMostPeers})
+           {.most_items = protocol::kMostPeers})
       .add("others", link.others,
            "at A, where there are several A's: all the others. They talk through B, which cannot read or change what "
            "they agree on",
-           {.most_items = kMostPeers - 1})
+           {.most_items = protocol::kMostPeers - 1})
       .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
            {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})
       .add("patience_silent", link.patience_silent,

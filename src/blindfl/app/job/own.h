@@ -10,6 +10,7 @@
 
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
+#include "blindfl/protocol/session/place.h"
 #include "blindfl/prepare/spec.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
@@ -124,9 +125,6 @@ struct OtherA {
 
   bool operator==(const OtherA&) const = default;
 };
-
-/// B with so many A's is the most that a job may say.
-constexpr std::size_t kMostPeers = 16;
 
 struct Link {
   std::optional<std::string> name{};

@@ -10,6 +10,7 @@
 #include "blindfl/app/link/named_errors.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/protocol/session/place.h"
 #include "blindfl/run/steps.h"
 
 namespace blindfl::app {
@@ -17,7 +18,6 @@ namespace blindfl::app {
 namespace {
 
 constexpr std::size_t kLongestName = 64;
-constexpr std::uint64_t kMostNames = 16;
 constexpr std::size_t kLongestWords = 4096;
 constexpr std::size_t kLongestWord = 16384;
 /// So often those who are here hear that B is still there, also if nothing has changed.
@@ -51,7 +51,7 @@ GatheringWord read_word(ByteSource& in) {
   require<ProtocolError>(1 <= kind && kind <= 3, "gathering: B says what nobody understands");
   word.kind = static_cast<GatheringWord::Kind>(kind);
   const std::uint64_t names = in.read_u64();
-  require<ProtocolError>(names <= kMostNames, "gathering: there are too many names");
+  require<ProtocolError>(names <= protocol::kMostPeers, "gathering: there are too many names");
   for (std::uint64_t i = 0; i < names; ++i) word.names.push_back(read_text(in, kLongestName));
   word.words = read_text(in, kLongestWords);
   require<ProtocolError>(in.remaining() == 0, "gathering: it has another length than it says");
@@ -221,8 +221,8 @@ class Threads {
 
 }  // namespace
 
-void Gathering::gather(const Peers& peers, const std::function<void(const std::vector<std::string>&)>& waits,
-                       std::chrono::milliseconds grace) {
+void gather(const GatheredPeers& peers, const std::function<void(const std::vector<std::string>&)>& waits,
+            std::chrono::milliseconds grace) {
   Arrivals arrivals(peers.names.size());
   Speaker speaker(peers);
   const Threads threads(peers, arrivals);

@@ -30,6 +30,7 @@ class Estimator {
 
   void add(const NumericLayer& layer) {
     const protocol::FeatureShape shape = shape_for_pair(layer.shapes.at(place_.index), place_);
+    if (shape.in_a + shape.in_b == 0) return add_opening(shape.batch, layer.out);
     const protocol::LayerPlan plan = plan_source(shape, layer.out, layer.options, schemes_);
     const protocol::MatMulParams params(plan.spec);
     LayerCost cost;
@@ -50,6 +51,7 @@ class Estimator {
 
   void add(const CategoryLayer& layer) {
     const protocol::CategoryShape shape = shape_for_pair(layer.shapes.at(place_.index), place_);
+    if (shape.fields_a.empty() && shape.fields_b.empty()) return add_opening(shape.batch, layer.out);
     const protocol::EmbedPlan plan = plan_source(shape, layer.out, layer.options, schemes_);
     const protocol::EmbedMatMulParams params(plan.spec);
     const he::Scheme& weights = use(plan.spec.scheme);
@@ -158,6 +160,11 @@ class Estimator {
       row.step.seconds_b *= factor;
     }
     return rows;
+  }
+
+  /// Who has nothing in a layer has a share of its output all the same.
+  void add_opening(std::size_t batch, std::size_t out) {
+    estimate_.per_step.bytes_to_b += std::uint64_t{batch} * out * sizeof(std::uint64_t);
   }
 
   void add_layer(LayerEstimate layer, std::size_t batch, std::size_t out, std::size_t values,

@@ -30,17 +30,23 @@ void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
 void add_facts(JobModel& made, const nn::MatMul& layer) {
   if (layer.is_empty()) return;
   add_plan(made, layer->plan());
-  const protocol::MatMulParams& params = layer->layer().params();
-  made.encrypted_update = made.encrypted_update || params.encrypted();
-  // Under an open top B's own weights are its own to update, whatever is said of them.
-  made.encrypted_update_b = made.encrypted_update_b || (params.shared() && params.encrypted(Party::kB));
+  for (const auto& with_peer : layer->layers()) {
+    if (with_peer == nullptr) continue;
+    const protocol::MatMulParams& params = with_peer->params();
+    made.encrypted_update = made.encrypted_update || params.encrypted();
+    // Under an open top B's own weights are its own to update, whatever is said of them.
+    made.encrypted_update_b = made.encrypted_update_b || (params.shared() && params.encrypted(Party::kB));
+  }
 }
 
 void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
   add_plan(made, layer->plan());
+  const auto is_encrypted = [](const protocol::EmbedField& field) {
+    return field.update == protocol::Update::kEncrypted;
+  };
   const auto learns_encrypted = [&](Party party) {
-    return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
-      return field.update == protocol::Update::kEncrypted;
+    return std::ranges::any_of(layer->layers(), [&](const auto& with_peer) {
+      return with_peer != nullptr && std::ranges::any_of(with_peer->params().fields(party), is_encrypted);
     });
   };
   made.encrypted_update = made.encrypted_update || learns_encrypted(Party::kA);

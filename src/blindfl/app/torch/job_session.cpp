@@ -14,6 +14,7 @@
 #include "blindfl/net/ledger/ledger.h"
 #include "blindfl/protocol/session/identity.h"
 #include "blindfl/protocol/session/mask_agreement.h"
+#include "blindfl/protocol/session/output_masks.h"
 
 namespace blindfl::app {
 
@@ -150,7 +151,15 @@ protocol::AlignedPeers JobSession::aligned_peers() const {
   peers.names = names_;
   if (names_.empty() || links_.size() > 1) return peers;
   peers.own = own_place();
-  peers.secrets = protocol::pair_secrets(links_.front()->peer->session(), "alignment");
+  const auto& masks = links_.front()->peer->session().output_masks();
+  for (std::size_t other = 0; other < names_.size(); ++other) {
+    if (other == peers.own) {
+      peers.secrets.emplace_back();
+      continue;
+    }
+    const auto secret = masks->secret_with(other, "alignment");
+    peers.secrets.emplace_back(secret.begin(), secret.end());
+  }
   return peers;
 }
 

@@ -101,7 +101,7 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   if (version > 2) {
     const std::uint64_t count = in.read_u64();
     facts.place = in.read_u64();
-    require<DataError>(1 < count && count <= job::kMostPeers && facts.place < count, "its number of A's is impossible");
+    require<DataError>(1 < count && count <= protocol::kMostPeers && facts.place < count, "its number of A's is impossible");
     for (std::uint64_t i = 0; i < count; ++i) {
       names.push_back(read_text(in));
       if (i > 0) shapes.push_back(read_shape_of(in));
