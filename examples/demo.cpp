@@ -45,10 +45,12 @@ blindfl::made_up::SyntheticCategories make_people() {
 /// A knows all but every fifth person, B all but every seventh. Each has its own order.
 std::vector<demo::Company> companies_of(const demo::People& people) {
   demo::Company a{.folder = "a", .columns = "clicks_", .first = 0, .count = kColumns, .lacks = 5, .other_order = true};
-  for (std::size_t f = 0; f < people.a.fields.size(); ++f) a.fields.push_back({&people.a.fields[f], &people.a.encoded[f]});
+  for (std::size_t f = 0; f < people.a.fields.size(); ++f)
+    a.fields.push_back({&people.a.fields[f], &people.a.encoded[f]});
   demo::Company b{
       .folder = "b", .columns = "balance_", .first = kColumns, .count = kColumns, .label = "default", .lacks = 7};
-  for (std::size_t f = 0; f < people.b.fields.size(); ++f) b.fields.push_back({&people.b.fields[f], &people.b.encoded[f]});
+  for (std::size_t f = 0; f < people.b.fields.size(); ++f)
+    b.fields.push_back({&people.b.fields[f], &people.b.encoded[f]});
   return {std::move(a), std::move(b)};
 }
 

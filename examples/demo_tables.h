@@ -28,13 +28,13 @@ struct Field {
 /// Who has which columns of whom.
 struct Company {
   std::string folder;
-  std::string columns;         ///< what its numeric columns are called, before their number
-  std::size_t first = 0;       ///< of the numeric columns of all
-  std::size_t count = 0;       ///< of these
+  std::string columns;    ///< what its numeric columns are called, before their number
+  std::size_t first = 0;  ///< of the numeric columns of all
+  std::size_t count = 0;  ///< of these
   std::vector<Field> fields{};
-  std::string label{};         ///< what the labels' column is called; empty: it has none
-  std::size_t lacks = 2;       ///< it does not know one person of so many
-  bool other_order = false;    ///< than the others
+  std::string label{};       ///< what the labels' column is called; empty: it has none
+  std::size_t lacks = 2;     ///< it does not know one person of so many
+  bool other_order = false;  ///< than the others
 
   [[nodiscard]] bool knows(std::size_t person) const { return person % lacks != lacks - 1; }
 };

@@ -27,12 +27,13 @@ class GatheringTest : public ::testing::Test {
  protected:
   /// What B does; `arrive` of each.
   void gather_two(const std::function<void(std::size_t)>& arrive) {
-    gather({.names = {"shop", "bank"},
-            .arrive = arrive,
-            .give_up = [&](std::size_t i) { links_.at(i).second->close(); },
-            .channel = [&](std::size_t i) -> net::Channel& { return *links_.at(i).second; },
-            .id = [] { return std::string("42"); }},
-           [&](const Names& still) { waited_.push_back(still); }, kGrace);
+    gather(
+        {.names = {"shop", "bank"},
+         .arrive = arrive,
+         .give_up = [&](std::size_t i) { links_.at(i).second->close(); },
+         .channel = [&](std::size_t i) -> net::Channel& { return *links_.at(i).second; },
+         .id = [] { return std::string("42"); }},
+        [&](const Names& still) { waited_.push_back(still); }, kGrace);
   }
   /// What an A does.
   Gathered await(std::size_t who) {
@@ -62,8 +63,7 @@ TEST_F(GatheringTest, TellsThoseWhoAreHereWhomItWaitsFor) {
 }
 
 TEST_F(GatheringTest, TellsThoseWhoAreHereWhyNothingBegins) {
-  auto shop = std::async(std::launch::async,
-                         [&] { return message_of<ConfigError>([&] { (void)await(0); }); });
+  auto shop = std::async(std::launch::async, [&] { return message_of<ConfigError>([&] { (void)await(0); }); });
   const std::string at_b = message_of<DataError>([&] {
     gather_two([&](std::size_t i) {
       if (i == 0) return;
@@ -86,8 +86,7 @@ TEST_F(GatheringTest, GivesUpOnThoseWhoAreNotHere) {
 }
 
 TEST_F(GatheringTest, IsNotThatOfAnotherJob) {
-  say_word(*links_[0].second,
-           {.kind = GatheringWord::Kind::kAllHere, .names = {"shop", "phone"}, .words = "42"});
+  say_word(*links_[0].second, {.kind = GatheringWord::Kind::kAllHere, .names = {"shop", "phone"}, .words = "42"});
   EXPECT_THAT(message_of<ProtocolError>([&] { (void)await(0); }), HasSubstr("other A's than those of this job"));
 }
 

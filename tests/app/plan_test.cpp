@@ -211,8 +211,8 @@ TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
   const job::Shared shared = shared_of(ModelKind::kDlrm);
   const JobLayers layers = job_layers(shared, mixed_shape(), mixed_shape(), 1000);
   const auto schemes = job_schemes(shared.scheme);
-  const protocol::EmbedPlan plan =
-      plan_source(layers.categories->shapes.front(), layers.categories->out, layers.categories->options, pointers_to(schemes));
+  const protocol::EmbedPlan plan = plan_source(layers.categories->shapes.front(), layers.categories->out,
+                                               layers.categories->options, pointers_to(schemes));
   const JobEstimate all = estimate(shared, mixed_shape(), mixed_shape(), 1000, kLink);
   ASSERT_EQ(all.layers.size(), 2U);
   EXPECT_EQ(all.layers[0].name, "numeric");

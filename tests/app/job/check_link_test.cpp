@@ -84,9 +84,8 @@ TEST(LinkOfSeveral, SaysAllOfEachPeer) {
               HasSubstr("private.link.peers[1].dial: must be HOST:PORT"));
   EXPECT_THAT(refusal(b_with(kOwn + "peers: [" + kShop + ", {name: \"../x\", dial: \"x:1\", certificate: c}]")),
               HasSubstr("private.link.peers[1].name: must be 1 to 64 letters"));
-  EXPECT_THAT(
-      refusal(b_with(kOwn + "peers: [" + kShop + ", {name: bank, listen: \"0.0.0.0:7001\", certificate: c}]")),
-      HasSubstr("private.link.peers[1].listen: another A is waited for at this address"));
+  EXPECT_THAT(refusal(b_with(kOwn + "peers: [" + kShop + ", {name: bank, listen: \"0.0.0.0:7001\", certificate: c}]")),
+              HasSubstr("private.link.peers[1].listen: another A is waited for at this address"));
   EXPECT_THAT(refusal(b_with(kOwn + "peers: [" + kShop + "]")),
               HasSubstr("private.link.peers: is for several A's; of one, say listen or dial, and peer"));
   EXPECT_THAT(refusal(b_with(kOwn + "listen: \"x:1\", peers: [" + kShop + ", " + kBank + "]")),
@@ -102,8 +101,7 @@ TEST(LinkOfSeveral, SaysAllOfEachPeer) {
 TEST(LinkOfSeveral, NeedsCertificatesAndAnOpenTop) {
   EXPECT_THAT(refusal(b_with("plaintext: true, peers: [" + kShop + ", " + kBank + "]")),
               HasSubstr("private.link.plaintext: with several A's there is no link without certificates"));
-  constexpr std::string_view kSharedTop =
-      "shared:\n  model: {kind: lr, top: shared}\n  alignment: {mode: aligned}\n";
+  constexpr std::string_view kSharedTop = "shared:\n  model: {kind: lr, top: shared}\n  alignment: {mode: aligned}\n";
   EXPECT_THAT(refusal(b_with(kOwn + "peers: [" + kShop + ", " + kBank + "]", kSharedTop)),
               HasSubstr("shared.model.top: a shared top is between B and one A, and this job has 2; say "
                         "shared.model.top: open, and at each A that accepts it private.accept: open_top"));

@@ -57,13 +57,9 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
     const JobModel model = make_model(session, job.shared.model, layers);
     run::RunSummary summary;
     summary.party = party;
-    const run::RunReport made = training_report({.job = job,
-                                                 .party = party,
-                                                 .shapes_a = shapes_a,
-                                                 .shape_b = b,
-                                                 .expected = expected,
-                                                 .model = model},
-                                                summary, {parties.recording(party).channel().get()});
+    const run::RunReport made = training_report(
+        {.job = job, .party = party, .shapes_a = shapes_a, .shape_b = b, .expected = expected, .model = model}, summary,
+        {parties.recording(party).channel().get()});
     return std::pair(run::report_html(made), made.model.encrypted_update);
   };
   const auto [of_a, of_b] = parties.run(report);

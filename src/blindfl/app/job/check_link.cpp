@@ -77,8 +77,7 @@ void check_not_of_one(const Link& link, const Given& given) {
 }
 
 void check_peers(const Link& link, const Given& given) {
-  check(link.peers.size() > 1, given, "private.link.peers",
-        "is for several A's; of one, say listen or dial, and peer");
+  check(link.peers.size() > 1, given, "private.link.peers", "is for several A's; of one, say listen or dial, and peer");
   check_not_of_one(link, given);
   Names names(given);
   std::set<std::string> ports;

@@ -154,8 +154,8 @@ std::vector<NamedCertificate> certificates_of_as(const job::Link& link) {
   }
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t k = 0; k < i; ++k) {
-      require<ConfigError>(!net::same_certificate(all[i].certificate, all[k].certificate), "private.link: ",
-                           all[k].name, " and ", all[i].name,
+      require<ConfigError>(!net::same_certificate(all[i].certificate, all[k].certificate),
+                           "private.link: ", all[k].name, " and ", all[i].name,
                            " have the same certificate; each A has one of its own, from `blindfl keygen`");
     }
   }

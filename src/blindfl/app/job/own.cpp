@@ -187,7 +187,7 @@ Entries entries_of(OtherA& other) {
 
 Entries entries_of(Link& link) {
   return Entries()
-      .add("name", link.name, "at A, where there are several A's: what B and the other A's call this one",
+      .add("name", link.name, "at A with several A's: what B and the other A's call this one",
            {.otherwise = "needed with others"})
       .add("listen", link.listen, "wait for the peer at this HOST:PORT; 0.0.0.0 for all interfaces",
            {.otherwise = "say dial", .synonyms = {"bind"}})
@@ -204,12 +204,9 @@ Entries entries_of(Link& link) {
            "with another "
            "one is refused",
            {.otherwise = "not compared", .synonyms = {"fingerprint"}})
-      .add("peers", link.peers,
-           "at B, where there are several A's: each of them, in place of listen or dial, peer and peer_fingerprint",
+      .add("peers", link.peers, "at B with several A's: each of them, in place of listen or dial, and peer",
            {.most_items = protocol::kMostPeers})
-      .add("others", link.others,
-           "at A, where there are several A's: all the others. They talk through B, which cannot read or change what "
-           "they agree on",
+      .add("others", link.others, "at A with several A's: all the others, who talk to it through B",
            {.most_items = protocol::kMostPeers - 1})
       .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
            {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})

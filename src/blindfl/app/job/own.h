@@ -10,8 +10,8 @@
 
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
-#include "blindfl/protocol/session/place.h"
 #include "blindfl/prepare/spec.h"
+#include "blindfl/protocol/session/place.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
 
@@ -134,8 +134,8 @@ struct Link {
   std::optional<std::filesystem::path> key{};
   std::optional<std::filesystem::path> peer{};
   std::optional<std::string> peer_fingerprint{};
-  std::vector<PeerLink> peers{};  ///< at B, if there are several A's
-  std::vector<OtherA> others{};   ///< at each of several A's
+  std::vector<PeerLink> peers{};       ///< at B, if there are several A's
+  std::vector<OtherA> others{};        ///< at each of several A's
   std::size_t patience = 300;          ///< seconds
   std::size_t patience_silent = 1800;  ///< seconds
   std::size_t keepalive = 5;           ///< seconds

@@ -20,6 +20,8 @@ namespace {
 constexpr std::size_t kLongestName = 64;
 constexpr std::size_t kLongestWords = 4096;
 constexpr std::size_t kLongestWord = 16384;
+/// So long B waits for others when it knows that nothing begins.
+constexpr std::chrono::seconds kLastMoment{5};
 /// So often those who are here hear that B is still there, also if nothing has changed.
 constexpr std::chrono::seconds kRepeat{60};
 
@@ -95,7 +97,7 @@ namespace {
 /// Where each peer is, shared between their threads and the one that gathers them.
 class Arrivals {
  public:
-  explicit Arrivals(std::size_t peers) : here_(peers) {}
+  explicit Arrivals(std::size_t peers) : here_(peers), failed_(peers) {}
 
   void arrived(std::size_t i) {
     const std::lock_guard lock(mutex_);
@@ -105,6 +107,7 @@ class Arrivals {
   void failed(std::size_t i, std::exception_ptr error) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = {i, std::move(error)};
+    failed_[i] = true;
     changed_.notify_all();
   }
 
@@ -117,6 +120,17 @@ class Arrivals {
     std::optional<Failure> failure;
     [[nodiscard]] bool all() const { return std::ranges::find(here, false) == here.end(); }
   };
+  /// Who is about to come is to be told, too.
+  void wait_for_others(State& state) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, kLastMoment, [&] {
+      for (std::size_t i = 0; i < here_.size(); ++i) {
+        if (!here_[i] && !failed_[i]) return false;
+      }
+      return true;
+    });
+    state.here = here_;
+  }
   /// What it is when something has changed since `before`, or time is up.
   State wait(const State& before, std::chrono::milliseconds most) {
     std::unique_lock lock(mutex_);
@@ -128,6 +142,7 @@ class Arrivals {
   std::mutex mutex_;
   std::condition_variable changed_;
   std::vector<bool> here_;
+  std::vector<bool> failed_;
   std::optional<Failure> failure_;
 };
 
@@ -160,7 +175,8 @@ class Speaker {
   void tell_all_here() const {
     for (std::size_t i = 0; i < peers_.names.size(); ++i) {
       naming(peers_.names[i], [&] {
-        say_word(peers_.channel(i), {.kind = GatheringWord::Kind::kAllHere, .names = peers_.names, .words = peers_.id()});
+        say_word(peers_.channel(i),
+                 {.kind = GatheringWord::Kind::kAllHere, .names = peers_.names, .words = peers_.id()});
       });
     }
   }
@@ -249,6 +265,7 @@ void gather(const GatheredPeers& peers, const std::function<void(const std::vect
   } catch (...) {
     const std::exception_ptr error = std::current_exception();
     if (!state.failure) state.failure = Arrivals::Failure{peers.names.size(), error};
+    arrivals.wait_for_others(state);
     speaker.tell_refused(state, words_of(error));
     threads.stop_waiting(state);
     std::rethrow_exception(error);

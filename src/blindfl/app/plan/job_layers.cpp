@@ -33,7 +33,7 @@ void check_features(const job::Model& model, const ShapesOfA& all_a, const Party
   }
   for (const PartyShape* shape : {&a, &b}) {
     require<ConfigError>(shape->fields.empty(), "shared.model.kind: ", kind, " has no embeddings, and ",
-                         shape == &b        ? "B"
+                         shape == &b       ? "B"
                          : all_a.several() ? "an A"
                                            : "A",
                          " has categorical columns; say one_hot: true for each of them, or take wdl");

@@ -72,7 +72,8 @@ void compare_ids(protocol::Session& session, const std::string& peer, const std:
     return;
   }
   require<DataError>(mine == theirs, "the ", what, " of ",
-                     peer == kThePeer ? "the two parties" : "this party and " + peer, " are not about the same people in the same order, as shared.alignment.mode "
+                     peer == kThePeer ? "the two parties" : "this party and " + peer,
+                     " are not about the same people in the same order, as shared.alignment.mode "
                      "aligned promises: their ids differ. Sort both files alike; or set the mode to intersection at "
                      "both; or, if id_column does not name people at both, leave it out at one");
   out << "the " << what << " have the same ids in the same order at "

@@ -85,20 +85,20 @@ nn::TwoSourceOptions options_of(const JobLayers& layers) {
 }
 
 JobModel make_wide_deep(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
-  const nn::WideDeep made(sessions, numeric_shapes(sessions, layers),
-                          category_shapes(sessions, layers), model.hidden, layers.outputs, model.activation, options_of(layers));
+  const nn::WideDeep made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), model.hidden,
+                          layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->wide, made->deep);
 }
 
 JobModel make_dlrm(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
-  const nn::Dlrm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers),
-                      dlrm_shape(model), layers.outputs, model.activation, options_of(layers));
+  const nn::Dlrm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), dlrm_shape(model),
+                      layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->numeric, made->embedded);
 }
 
 JobModel make_deep_fm(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
-  const nn::DeepFm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), model.factors, model.hidden,
-                        model.activation, options_of(layers));
+  const nn::DeepFm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), model.factors,
+                        model.hidden, model.activation, options_of(layers));
   return made_of(made, made->source, made->deep);
 }
 
@@ -131,8 +131,8 @@ JobModel make_shared_module(protocol::Session& session, const job::Model& model,
   }
   const NumericLayer& source = *layers.numeric;
   if (model.kind == ModelKind::kDeepfm) {
-    const nn::SharedDeepFm top(session, source.shapes.front(), layers.categories->shapes.front(), model.factors, model.hidden,
-                               model.activation, options_of(layers), options);
+    const nn::SharedDeepFm top(session, source.shapes.front(), layers.categories->shapes.front(), model.factors,
+                               model.hidden, model.activation, options_of(layers), options);
     return shared_of(session, model, layers, top, options, use, top->source, top->deep);
   }
   if (model.kind == ModelKind::kFm) {
@@ -140,8 +140,8 @@ JobModel make_shared_module(protocol::Session& session, const job::Model& model,
     return shared_of(session, model, layers, top, options, use, top->source);
   }
   if (model.kind == ModelKind::kMlp) {
-    const nn::SharedMlp top(session, source.shapes.front(), model.hidden, layers.outputs, model.activation, source.options,
-                            options);
+    const nn::SharedMlp top(session, source.shapes.front(), model.hidden, layers.outputs, model.activation,
+                            source.options, options);
     return shared_of(session, model, layers, top, options, use, top->source);
   }
   require<ConfigError>(!job::has_embeddings(model.kind), "shared.model.top: there is no ",
@@ -156,7 +156,8 @@ JobModel make_module(const protocol::Sessions& sessions, const job::Model& model
     case ModelKind::kMlr:
     case ModelKind::kLinear:
     case ModelKind::kPoisson: {
-      const nn::GeneralizedLinear made(sessions, numeric_shapes(sessions, layers), layers.outputs, layers.numeric->options);
+      const nn::GeneralizedLinear made(sessions, numeric_shapes(sessions, layers), layers.outputs,
+                                       layers.numeric->options);
       return made_of(made, made->source);
     }
     case ModelKind::kMlp: {
@@ -169,7 +170,8 @@ JobModel make_module(const protocol::Sessions& sessions, const job::Model& model
     case ModelKind::kDlrm:
       return make_dlrm(sessions, model, layers);
     case ModelKind::kFm: {
-      const nn::FactorizationMachine made(sessions, numeric_shapes(sessions, layers), model.factors, layers.numeric->options);
+      const nn::FactorizationMachine made(sessions, numeric_shapes(sessions, layers), model.factors,
+                                          layers.numeric->options);
       return made_of(made, made->source);
     }
     case ModelKind::kDeepfm:
@@ -187,11 +189,12 @@ nn::DlrmShape dlrm_shape(const job::Model& model) {
           .top = model.dlrm.top};
 }
 
-JobModel make_model(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers, ModelUse use) {
+JobModel make_model(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers,
+                    ModelUse use) {
   require<ConfigError>(layers.peers.size() == 1 || !model.shared_top(),
                        "shared.model.top: a shared top is between B and one A; with several say open");
-  JobModel made =
-      model.shared_top() ? make_shared_module(**sessions.begin(), model, layers, use) : make_module(sessions, model, layers);
+  JobModel made = model.shared_top() ? make_shared_module(**sessions.begin(), model, layers, use)
+                                     : make_module(sessions, model, layers);
   made.family = family_of(model);
   made.outputs = layers.outputs;
   return made;

@@ -84,9 +84,8 @@ void JobSession::open(const job::Job& job, const Options& options, std::ostream&
   meet(job, options, 0);
   id_ = sessions().id();
   if (certificates_.empty()) return;
-  Gathered all = await_all(*links_.front()->channel, own_.names_of_as(), [&](const std::vector<std::string>& still) {
-    say(out, "B waits for " + listed(still));
-  });
+  Gathered all = await_all(*links_.front()->channel, own_.names_of_as(),
+                           [&](const std::vector<std::string>& still) { say(out, "B waits for " + listed(still)); });
   names_ = std::move(all.names);
   id_ = std::move(all.id);
 }

@@ -34,8 +34,8 @@ std::string read_text(ByteSource& in) {
   return text;
 }
 
-/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on. Version 3 is that of
-/// models of several A's: those of one stay as they were.
+/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on. Version 3 is that
+/// of models of several A's: those of one stay as they were.
 FileLabel model_label(bool several = true) {
   return {.kind = "model", .version = several ? 3U : 2U};
 }
@@ -101,7 +101,8 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   if (version > 2) {
     const std::uint64_t count = in.read_u64();
     facts.place = in.read_u64();
-    require<DataError>(1 < count && count <= protocol::kMostPeers && facts.place < count, "its number of A's is impossible");
+    require<DataError>(1 < count && count <= protocol::kMostPeers && facts.place < count,
+                       "its number of A's is impossible");
     for (std::uint64_t i = 0; i < count; ++i) {
       names.push_back(read_text(in));
       if (i > 0) shapes.push_back(read_shape_of(in));

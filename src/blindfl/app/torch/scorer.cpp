@@ -26,10 +26,8 @@ LoadedModel LoadedModel::from(const std::filesystem::path& run_folder, Party par
   std::vector<train::SavedKeys> keys;
   const std::size_t peers = party == Party::kB ? facts.shapes_a.size() : 1;
   for (std::size_t peer = 1; peer <= peers; ++peer) keys.push_back(train::load_keys(folder, peer));
-  return {.folder = folder,
-          .facts = std::move(facts),
-          .preparation = load_preparation(folder),
-          .keys = std::move(keys)};
+  return {
+      .folder = folder, .facts = std::move(facts), .preparation = load_preparation(folder), .keys = std::move(keys)};
 }
 
 protocol::Settings LoadedModel::settings() const {

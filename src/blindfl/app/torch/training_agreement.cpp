@@ -79,7 +79,8 @@ void take_shapes(const TrainingTask& task, const JobSession& connection, const P
     if (!task.is_b() && (names.empty() || i == agreed.place)) continue;
     const std::string name = names.empty() ? "the peer" : names[i];
     // An A keeps nothing of the others' size.
-    if (task.is_b()) naming(names.empty() ? "" : name, [&] { check_peer_shape(task.job.own.limits, agreed.shapes_a[i]); });
+    if (task.is_b())
+      naming(names.empty() ? "" : name, [&] { check_peer_shape(task.job.own.limits, agreed.shapes_a[i]); });
     task.out << name << " has " << words_of(agreed.shapes_a[i]) << "\n";
   }
   if (!task.is_b()) {

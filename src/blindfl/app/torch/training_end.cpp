@@ -98,9 +98,8 @@ void note_loss(const TrainedRun& run) {
   const bool is_last = run.loop.kept_step() == run.loop.state().step;
   run.summary.still_falling = run::still_falling(run::training_losses(run::read_metrics(run.folder.metrics_path())));
   if (is_last && *run.summary.still_falling) {
-    run.task.out
-        << "The loss is still falling: train longer (`blindfl resume --epochs N` at "
-        << run.task.everybody() << ", or more than " << run.agreed.options.epochs << " shared.training.epochs)\n";
+    run.task.out << "The loss is still falling: train longer (`blindfl resume --epochs N` at " << run.task.everybody()
+                 << ", or more than " << run.agreed.options.epochs << " shared.training.epochs)\n";
   }
 }
 

@@ -52,9 +52,7 @@ void add_features(const TrainingFacts& facts, std::vector<run::ReportFact>& all)
   if (is_b) all.push_back({"this party's features", words_of(facts.shape_b)});
   for (std::size_t i = 0; i < facts.shapes_a.size(); ++i) {
     const bool is_this = !is_b && i == facts.place;
-    const std::string whose = is_this       ? "this party's"
-                              : is_several ? facts.shapes_a.name(i) + "'s"
-                                           : "the peer's";
+    const std::string whose = is_this ? "this party's" : is_several ? facts.shapes_a.name(i) + "'s" : "the peer's";
     all.push_back({whose + " features", words_of(facts.shapes_a[i])});
   }
   if (!is_b) all.push_back({is_several ? "B's features" : "the peer's features", words_of(facts.shape_b)});

@@ -39,7 +39,7 @@ struct TrainingFacts {
   Party party{};
   const ShapesOfA& shapes_a;
   const PartyShape& shape_b;
-  std::size_t place = 0;  ///< at one of several A's: which of them this is
+  std::size_t place = 0;        ///< at one of several A's: which of them this is
   const JobEstimate& expected;  ///< on the line that the job names
   const JobModel& model;
   std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
