@@ -207,6 +207,32 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   EXPECT_EQ(all.layers.front().rows, plan.rows);
 }
 
+TEST(Estimate, OfSeveralAsHasThatOfEachPair) {
+  const job::Shared shared = shared_of(ModelKind::kWdl);
+  const ShapesOfA both({mixed_shape(), numeric_shape(40)}, {"shop", "bank"});
+  const PartyShape b = mixed_shape();
+  const JobEstimate all = estimate(shared, both, b, 5000, kLink);
+  ASSERT_EQ(all.per_pair.size(), 2U);
+  EXPECT_EQ(all.per_step.bytes_to_a, all.per_pair[0].bytes_to_a + all.per_pair[1].bytes_to_a) << "B's line has all";
+  EXPECT_EQ(all.per_step.bytes_to_b, all.per_pair[0].bytes_to_b + all.per_pair[1].bytes_to_b);
+  EXPECT_EQ(all.per_step.rounds, std::max(all.per_pair[0].rounds, all.per_pair[1].rounds)) << "at the same time";
+  const double slowest = std::max(all.per_pair[0].seconds(kLink), all.per_pair[1].seconds(kLink));
+  EXPECT_GE(all.per_step.seconds(kLink), slowest);
+  EXPECT_LT(all.per_step.seconds(kLink), all.per_pair[0].seconds(kLink) + all.per_pair[1].seconds(kLink));
+
+  std::vector<std::string> names;
+  for (const LayerEstimate& layer : all.layers) names.push_back(layer.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("wide with shop", "deep with shop", "wide with bank"))
+      << "the bank has no fields, and B's tables are shared with the first A";
+  const std::uint64_t openings = opened(128, 1) + opened(128, 64);
+  EXPECT_GT(all.per_pair[1].bytes_to_b, openings) << "its share of the deep layer's output is opened all the same";
+  EXPECT_NE(estimate_text(all).find("from the A's to B"), std::string::npos);
+
+  const JobEstimate one = estimate(shared, mixed_shape(), b, 5000, kLink);
+  ASSERT_EQ(one.per_pair.size(), 1U);
+  EXPECT_EQ(one.per_pair.front(), one.per_step);
+}
+
 TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
   const job::Shared shared = shared_of(ModelKind::kDlrm);
   const JobLayers layers = job_layers(shared, mixed_shape(), mixed_shape(), 1000);

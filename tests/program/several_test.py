@@ -193,6 +193,7 @@ class Several(ProgramTest):
             self.assertRegex(parties[name].complaint(),
                              r"Nothing is lost up to step \d+: `blindfl resume` at all parties")
         self.assertIn("bank: ", parties["b"].complaint(), "B says who is gone")
+        self.assertIn("the peer says: it waits for bank", parties["shop"].printed(), "and told the shop for whom it waited")
         resumed = trio.all("resume")
         for name in NAMES:
             self.assertRegex(resumed[name].printed(), r"resuming after step \d+")

@@ -52,9 +52,12 @@ void JobSession::make_links(const job::Job& job, std::ostream& out) {
   }
   for (NamedLink& named : links_of(job.own.link)) {
     named.options.on_notice = [this, &out, debug, name = named.name](const net::LinkNotice& notice) {
-      const std::lock_guard lock(out_mutex_);
-      if (!name.empty()) out << name << ": ";
-      print_notice(notice, debug, out);
+      {
+        const std::lock_guard lock(out_mutex_);
+        if (!name.empty()) out << name << ": ";
+        print_notice(notice, debug, out);
+      }
+      tell_others(name, notice);
     };
     auto link = std::make_unique<PeerLink>();
     link->name = named.name;
@@ -64,6 +67,14 @@ void JobSession::make_links(const job::Job& job, std::ostream& out) {
     link->address = listens ? "listening on port " + std::to_string(link->link->port()) + ", waiting for " + whom
                             : "dialling " + named.options.address + (named.name.empty() ? "" : " for " + whom);
     links_.push_back(std::move(link));
+  }
+}
+
+// An A hears B alone, and would not know whom all wait for.
+void JobSession::tell_others(const std::string& name, const net::LinkNotice& notice) {
+  if (!begun_) return;
+  for (const auto& link : links_) {
+    if (link->name != name) link->link->note((notice.is_back ? "back is " : "it waits for ") + name);
   }
 }
 
@@ -123,6 +134,7 @@ void JobSession::gather_all(const job::Job& job, const Options& options, std::os
           .id = [&] { return sessions().id(); }},
          [&](const std::vector<std::string>& still) { say(out, "waiting for " + listed(still)); });
   id_ = sessions().id();
+  begun_ = true;
 }
 
 void JobSession::say(std::ostream& out, const std::string& line) {

@@ -95,8 +95,10 @@ class JobSession {
   void meet(const job::Job& job, const Options& options, std::size_t index);
   void gather_all(const job::Job& job, const Options& options, std::ostream& out);
   void say(std::ostream& out, const std::string& line);
+  void tell_others(const std::string& name, const net::LinkNotice& notice);
   void on_interrupt();
 
+  std::atomic<bool> begun_ = false;  ///< with several A's: all have come
   std::atomic<bool> orderly_ = false;
   std::atomic<bool> stop_asked_ = false;
   std::mutex out_mutex_;  ///< links tell of themselves on their threads

@@ -148,6 +148,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
   report.model = open_top_facts(facts.job.shared, shape_a(facts), facts.shape_b);
+  report.model.as = facts.shapes_a.size();
   // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
   report.model.openings = summary.epochs > 0 ? summary.epochs : facts.expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;
