@@ -156,6 +156,12 @@ class Several(ProgramTest):
         shared = {**LR, "model": {"kind": "wdl", "top": "open", "hidden": [4], "embedding_dim": 2},
                   "alignment": {"mode": "intersection"}}
         trio = self.trio(shared, both_have_all=False, one_hot=False)
+        trio.all("align", **{name: ["--out", str(trio.folder / name / "list.csv")] for name in NAMES})
+        ids = [[row.split(",")[1] for row in (trio.folder / name / "list.csv").read_text().split()] for name in NAMES]
+        self.assertEqual(ids[0], ids[1])
+        self.assertEqual(ids[0], ids[2])
+        known = [{row.split(",")[0] for row in (trio.folder / name / "train.csv").read_text().split()} for name in NAMES]
+        self.assertEqual(set(ids[0]), set.intersection(*known), "the header's word among them")
         parties = trio.all("train")
         self.check_finished(trio)
         self.assertGreater(trio.results()["auc"], 0.75)

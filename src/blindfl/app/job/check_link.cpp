@@ -44,7 +44,7 @@ void check_path(const std::optional<std::filesystem::path>& path, const std::str
         "must be the path of a file, and not what is in it");
 }
 
-/// Names stand in lines of logs, and in names of files.
+/// Names are parts of lines in logs, and of names of files.
 void check_name(const std::string& name, const std::string& key, const Given& given) {
   const auto is_plain = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
