@@ -178,7 +178,8 @@ TEST_F(Init, NamesSeveralAs) {
                                          "--out",         at("job.yaml"),
                                          "--key",         key.key.string(),
                                          "--certificate", key.certificate.string(),
-                                         "--peer",        "shop=" + at("shop/shop.crt")};
+                                         "--peer",        "shop=" + at("shop/shop.crt"),
+                                         "--force"};
   const auto with = [&](std::vector<std::string> more) {
     more.insert(more.begin(), at_b.begin(), at_b.end());
     return call(more);

@@ -187,7 +187,8 @@ protocol::Alignment align_rows(const protocol::Sessions& sessions, const protoco
   options.kind = kind_of(job.shared.alignment.mode);
   options.observer = [&](const protocol::AlignmentProgress& p) { tenths.show(p.done, p.total); };
   options.check_peer_ids = [&](std::uint64_t theirs) { check_peer_ids(job.own.limits, rows.ids.size(), theirs); };
-  protocol::Alignment alignment = protocol::align_all(sessions, rows.ids, peers, options);
+  protocol::Alignment alignment = peers.names.empty() ? protocol::align(**sessions.begin(), rows.ids, options)
+                                                      : protocol::align_all(sessions, rows.ids, peers, options);
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
