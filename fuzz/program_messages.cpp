@@ -1,6 +1,6 @@
 // What the peer's program says beside the protocols: the shape of its features, which run it could resume, whether
-// training stops, and who is here. Input: a byte that says which of the four (modulo 4), and whether a right one is edited, or the rest
-// is the message as it stands (bit 7). What is read is the same when it is written again.
+// training stops, and who is here. Input: a byte that says which of the four (modulo 4), and whether a right one is
+// edited, or the rest is the message as it stands (bit 7). What is read is the same when it is written again.
 
 #include <functional>
 
@@ -49,7 +49,8 @@ Kind kind_of(unsigned number) {
                 return write_to_bytes([&](ByteSink& out) { train::write_offer(offer, out); });
               }};
     case 2:
-      return {write_to_bytes([](ByteSink& out) { app::write_word(kWord, out); }), [](ByteSource& in) {
+      return {write_to_bytes([](ByteSink& out) { app::write_word(kWord, out); }),
+              [](ByteSource& in) {
                 const app::GatheringWord word = app::read_word(in);
                 // Of words that are not printable something else is shown.
                 const Bytes again = write_to_bytes([&](ByteSink& out) { app::write_word(word, out); });

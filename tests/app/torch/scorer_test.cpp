@@ -82,7 +82,8 @@ TEST_F(FinishedModel, ScoresAsItDidWhenItWasSavedAsOftenAsItIsAsked) {
   ASSERT_EQ(expected.size(0), 3);
   const LoadedModel a = LoadedModel::from(folder_of(Party::kA), Party::kA);
   const LoadedModel b = LoadedModel::from(folder_of(Party::kB), Party::kB);
-  testing::TwoParties parties(pointers_to(schemes_), testing::make_channels(), testing::Record::kNo, {a.keys, b.keys});
+  testing::TwoParties parties(pointers_to(schemes_), testing::make_channels(), testing::Record::kNo,
+                              {a.keys.front(), b.keys.front()});
   const auto scores = parties.run([&](protocol::Session& s) {
     const LoadedModel& loaded = s.party() == Party::kA ? a : b;
     const PreparedRows rows = rows_of(loaded.preparation, s.party());
