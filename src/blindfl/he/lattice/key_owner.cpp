@@ -234,7 +234,7 @@ void LatticeKeyOwner::read_digits(const LatticePlan& plan, const std::uint64_t* 
     const int bits = plan.reply_bits(l);
     std::uint64_t* digit = digits + l * n;
     if (bits == 0) {
-      // As if it were 0: what is cut off the next stands in the middle of both.
+      // It counts as 0, and the middle of what is cut off the next makes up for both.
       std::fill_n(digit, n, 0);
       continue;
     }
