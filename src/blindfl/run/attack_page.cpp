@@ -124,8 +124,9 @@ std::string attacks_html(const AttackPage& page) {
 
 std::string place_of_attacks_link() {
   return std::string(kPlaceBegin) +
-         "What this party's own view gives away, `blindfl audit --attacks FOLDER` measures, FOLDER being the one that "
-         "this page is in." +
+         html_escaped(
+             "What this party's own view gives away, `blindfl audit --attacks FOLDER` measures, FOLDER being the one "
+             "that this page is in.") +
          std::string(kPlaceEnd);
 }
 
@@ -136,8 +137,8 @@ std::optional<std::string> with_attacks_link(std::string_view report, std::strin
   const std::size_t end = report.find(kPlaceEnd, inside);
   if (end == std::string_view::npos) return std::nullopt;
   Markup link;
-  link.element("a", "What your own view gives away", {{"href", "attacks.html"}}).text(", as `blindfl audit` found: ");
-  link.text(words);
+  link.text("What this party's own view gives away: ").text(words).text(" ");
+  link.element("a", "All attacks, and what to change", {{"href", "attacks.html"}});
   return std::string(report.substr(0, inside)).append(link.take()).append(report.substr(end));
 }
 

@@ -115,7 +115,9 @@ void audit_model(const OwnScores& scores, const AuditOptions& options, run::Atta
     const Tensor begin = order.index({Slice(0, half)});
     const Tensor rest = order.index({Slice(half, 2 * half)});
     const auto of = [](const Tensor& all, const Tensor& rows) { return all.index_select(0, rows).contiguous(); };
-    return attack_model(of(features, begin), of(known, begin), of(features, rest), of(values, rest)).correlation;
+    const double correlation =
+        attack_model(of(features, begin), of(known, begin), of(features, rest), of(values, rest)).correlation;
+    return std::log10(std::max(1 - correlation * correlation, 1e-12));
   };
   const Spread chance = by_chance(options.draws, options.seed, [&](torch::Generator& random) {
     const Tensor shuffled = torch::randperm(values.size(0), random, torch::dtype(torch::kInt64));
@@ -128,12 +130,13 @@ void audit_model(const OwnScores& scores, const AuditOptions& options, run::Atta
        .of = rows_of(scores),
        .tries = std::string("A linear model of ") + (has_all ? "both parties'" : "B's own") +
                 " features is fitted to one half of the scores, and compared with the model on the other half.",
-       .measure = std::string("the correlation of its scores with the model's; by chance, that of one fitted to ") +
+       .measure = std::string("log10 of the share of the model's scores that it leaves unexplained, 0 being all; by "
+                              "chance, that of one fitted to ") +
                   (has_labels ? "B's labels" : "shuffled scores"),
        .value = found.mean,
        .chance = chance.mean,
        .standard_error = chance.deviation,
-       .works = run::Works::kAbove,
+       .works = run::Works::kBelow,
        .advice = "Scores tell more of the model than the labels did: whoever has such features and scores has so much "
                  "of it. " +
                  std::string(kFewerBits)});
