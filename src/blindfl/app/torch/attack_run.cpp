@@ -305,6 +305,17 @@ std::string seen_words(const AuditedRun& run) {
          ", and its own features and files.";
 }
 
+/// What holds for several layers is said once.
+void leave_out_repeated(std::vector<run::UntriedAttack>& untried) {
+  std::vector<run::UntriedAttack> all;
+  for (const run::UntriedAttack& each : untried) {
+    const bool is_new = std::ranges::none_of(
+        all, [&](const run::UntriedAttack& other) { return other.attack == each.attack && other.why == each.why; });
+    if (is_new) all.push_back(each);
+  }
+  untried = std::move(all);
+}
+
 void print(const run::AttackResults& results, std::ostream& out) {
   for (const run::AttackFigure& figure : results.figures) {
     out << (gives_away(figure) ? "GIVES AWAY  " : "chance      ") << figure.attack << " (" << figure.of
@@ -359,6 +370,7 @@ void attack_own_run(const AttackTask& task, std::ostream& out) {
   Audit audit{.mine = mine, .truth = truth ? &*truth : nullptr};
   attack_outputs(audit);
   if (audit.is_b()) attack_scores_of_b(audit, task);
+  leave_out_repeated(audit.results.untried);
   print(audit.results, out);
   write_page(mine, audit, out);
 }

@@ -97,7 +97,14 @@ void audit_weights(const OwnWeights& weights, const AuditOptions& options, run::
   if (weights.first.defined()) {
     add_activations(weights, weights.last - weights.first, "X_A (U_A - U_A at first)", options, results);
   }
-  if (!weights.weights.defined() || weights.last.numel() < 2) {
+  constexpr std::int64_t kFewest = 16;  // of fewer, no correlation is three standard errors from 0 by much
+  if (weights.weights.defined() && weights.last.numel() < kFewest) {
+    results.untried.push_back({"weights beside A's shares", "source layer '" + weights.layer + "': of " +
+                                                                std::to_string(weights.last.numel()) +
+                                                                " coordinates any correlation may be chance"});
+    return;
+  }
+  if (!weights.weights.defined()) {
     results.untried.push_back({"weights beside A's shares",
                                "the weights are the sum of both parties' shares, and this party has one; a rehearsal "
                                "has both (--truth), where both kept their view"});

@@ -231,12 +231,14 @@ Shown show_model_shares(std::span<const CellResult> results) {
                    .rows = {}};
   const auto count = result.measured() ? static_cast<std::size_t>(result.number("parts")) : 0;
   std::size_t within = 0;
+  double least_ratio = HUGE_VAL;
   for (std::size_t i = 0; i < count; ++i) {
     const std::string at = std::to_string(i);
     const std::string name = result.word("part " + at);
     const double coordinates = result.number("coordinates " + at);
     const double chance = std::min(1.0, 2 / std::sqrt(coordinates));  // two standard errors
     if (std::abs(result.number("correlation " + at)) <= chance) ++within;
+    least_ratio = std::min(least_ratio, result.number("share size " + at) / result.number("weight size " + at));
     table.rows.push_back({name, fixed_text(coordinates, 0), fixed_text(result.number("correlation " + at), 3),
                           fixed_text(chance, 3), fixed_text(100 * result.number("equal signs " + at), 1) + "%",
                           decimal_text(result.number("weight size " + at)),
@@ -249,10 +251,10 @@ Shown show_model_shares(std::span<const CellResult> results) {
                    {.name = "weight", .points = result.line("weights " + at), .style = run::LineStyle::kDots}}});
   }
   const std::string measured =
-      count == 0
-          ? "not measured"
-          : "shares and weights of " + std::to_string(within) + " of " + std::to_string(count) +
-                " parts correlate within two standard errors of chance, and shares are larger by many magnitudes";
+      count == 0 ? "not measured"
+                 : "shares and weights of " + std::to_string(within) + " of " + std::to_string(count) +
+                       " parts correlate within two standard errors of chance, and shares are at least " +
+                       decimal_text(least_ratio, 2) + " times as large";
   shown.tables.push_back(std::move(table));
   shown.sentence =
       "In the paper's figure, shares of W_A and Q_A differ from them at random, coordinate by coordinate, and show "
