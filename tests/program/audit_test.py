@@ -13,10 +13,10 @@ TRAINING = {"epochs": 2, "batch": 32, "learning_rate": 0.05}
 
 
 class Audit(ProgramTest):
-    def trained(self, model, keep=None, **training):
+    def trained(self, model, keep=None, keep_a=True, **training):
         shared = {"model": model, "training": {**TRAINING, **training}, "alignment": {"mode": "aligned"}}
         pair = self.pair(shared, table=Table(3, 240), test=Table(4, 120, first_id=70000), both_have_all=True,
-                         private_a=keep or {}, private_b=keep or {})
+                         private_a=keep if keep and keep_a else {}, private_b=keep or {})
         pair.both("train")
         return pair
 
@@ -45,6 +45,7 @@ class Audit(ProgramTest):
         for attack in ("binary columns from one opening", "binary columns from several openings"):
             self.assertTrue(alone[attack][0], alone)
             self.assertGreaterEqual(alone[attack][1], 5)  # six cities, of which one follows from the others
+        self.assertTrue(alone["the space of the peer's columns"][0], alone)
         self.assertIn("nothing to compare with", self.page(b))
         self.assertIn("Set shared.model.top to shared", self.page(b))
 
@@ -68,7 +69,8 @@ class Audit(ProgramTest):
         self.assertTrue(self.numbers(self.audit("--attacks", b, "--truth", a))["binary columns from several openings"][0])
 
     def test_shared_top(self):
-        pair = self.trained({"kind": "mlp", "hidden": [16]}, KEEP)
+        pair = self.trained({"kind": "mlp", "hidden": [16]}, KEEP, keep_a=False)  # each party decides for itself
+        self.assertFalse((pair.a / "run/view").exists())
         told = self.numbers(self.audit("--attacks", pair.b / "run", "--truth", pair.a / "run"))
         self.assertEqual(told["binary columns from one opening"], (False, 0.0, 0.0, 0.0))
         for attack in ("least squares, beside the peer's columns", "uniformity of shares"):

@@ -93,6 +93,8 @@ TEST(OwnView, GivesAwayBinaryColumnsUnderAnOpenTop) {
   run::AttackResults results = attacked(view);
   EXPECT_TRUE(gives_away(results, "binary columns from one opening"));
   EXPECT_EQ(figure_of(results, "binary columns from one opening")->value, 8);
+  EXPECT_TRUE(gives_away(results, "the space of the peer's columns"));
+  EXPECT_EQ(figure_of(results, "the space of the peer's columns")->value, 8) << "of 12 outputs";
   ASSERT_EQ(results.untried.size(), 1U);
   EXPECT_THAT(results.untried[0].why, HasSubstr("--truth"));
 
@@ -102,6 +104,21 @@ TEST(OwnView, GivesAwayBinaryColumnsUnderAnOpenTop) {
   EXPECT_EQ(figure_of(results, "binary columns from one opening")->value, 1) << "all columns, right in all rows";
   EXPECT_TRUE(gives_away(results, "least squares, beside the peer's columns"));
   EXPECT_THAT(figure_of(results, "binary columns from one opening")->advice, HasSubstr("shared.model.top"));
+}
+
+// Too many dimensions for the searches, and still all is there: A's columns are those of no other space.
+TEST(OwnView, ShowsTheWholeSpaceOfColumnsThatNoSearchFinds) {
+  TwoTables rows = synthetic_columns(kRows, 8, 4, 7);
+  rows.a = torch::randn({kRows, 8}, at::detail::createCPUGenerator(8), torch::dtype(torch::kFloat64));
+  const auto opened_with = [&](std::int64_t outputs) {
+    const Tensor weights = torch::randn({8, outputs}, at::detail::createCPUGenerator(3), torch::dtype(torch::kFloat64));
+    return view_of(rows, torch::mm(rows.a, weights) + rows.b.sum(1, true));
+  };
+  const run::AttackResults wide = attacked(opened_with(12));
+  EXPECT_FALSE(gives_away(wide, "binary columns from one opening"));
+  EXPECT_TRUE(gives_away(wide, "the space of the peer's columns"));
+  const run::AttackResults narrow = attacked(opened_with(5));
+  EXPECT_FALSE(gives_away(narrow, "the space of the peer's columns"));
 }
 
 // Encoded with another center and scale, a column of two values is no safer.
@@ -146,7 +163,7 @@ TEST(OwnView, OfASharedTopGivesAwayNoMoreThanChance) {
   view.peer = people().a;
   view.labels = nn::to_vector(people().labels);
   const run::AttackResults results = attacked(view);
-  EXPECT_EQ(results.figures.size(), 4U);
+  EXPECT_EQ(results.figures.size(), 5U);
   for (const run::AttackFigure& figure : results.figures) {
     EXPECT_FALSE(gives_away(results, figure.attack));
     EXPECT_LE(std::abs(figure.value - figure.chance), 3 * figure.standard_error) << figure.attack;

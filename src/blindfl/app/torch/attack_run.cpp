@@ -84,7 +84,7 @@ Tensor numbers_of(const SeenLayer& layer, std::size_t rows) {
   return all.index({Slice(0, nn::torch_size(rows))});
 }
 
-void attack_layer(Audit& audit, const std::string& layer, bool categories) {
+void attack_layer(Audit& audit, const std::string& layer, bool categories, std::ostream& out) {
   const RowSet set = set_to_attack(audit.mine, layer);
   const std::vector<const SeenLayer*> passes = passes_of(audit.mine, set, layer);
   const PartyShape& theirs = audit.is_b() ? audit.mine.facts().shape_a : audit.mine.facts().shape_b;
@@ -112,6 +112,9 @@ void attack_layer(Audit& audit, const std::string& layer, bool categories) {
     view.peer = audit.truth->features(set, rows, categories);
     if (!audit.is_b()) view.labels = first(audit.truth->labels(set), rows);
   }
+  out << "looking at source layer '" << layer << "': " << plainly_counted(rows, "row") << ", "
+      << plainly_counted(passes.back()->outputs, "output") << "; wide ones may take minutes\n"
+      << std::flush;
   audit_uniformity(view, audit.results);
   if (audit.is_b()) audit_binary_columns(view, {}, audit.results);
   audit_regression(view, {}, audit.results);
@@ -157,7 +160,7 @@ void attack_weights_of_a(Audit& audit, const std::string& layer) {
   audit_weights(weights, {}, audit.results);
 }
 
-void attack_outputs(Audit& audit) {
+void attack_outputs(Audit& audit, std::ostream& out) {
   const SeenPass* last = pass_of(audit.mine, "test");
   if (last == nullptr) last = pass_of(audit.mine, "validation");
   if (last == nullptr) {
@@ -167,7 +170,7 @@ void attack_outputs(Audit& audit) {
     return;
   }
   for (const SeenLayer& layer : last->layers) {
-    attack_layer(audit, layer.name, layer.categories);
+    attack_layer(audit, layer.name, layer.categories, out);
     if (!audit.is_b() && !layer.categories) attack_weights_of_a(audit, layer.name);
   }
   if (!audit.is_b()) {
@@ -368,7 +371,7 @@ void attack_own_run(const AttackTask& task, std::ostream& out) {
   require<ConfigError>(!task.training_scores || mine.party() == Party::kB,
                        "--training-scores: scores are B's, and this is A's run");
   Audit audit{.mine = mine, .truth = truth ? &*truth : nullptr};
-  attack_outputs(audit);
+  attack_outputs(audit, out);
   if (audit.is_b()) attack_scores_of_b(audit, task);
   leave_out_repeated(audit.results.untried);
   print(audit.results, out);

@@ -35,7 +35,7 @@ std::string words_of(const OwnView& view) {
 }
 
 std::string seen_of(const OwnView& view) {
-  return view.opened ? "Z" : "this party's shares of Z, read as numbers";
+  return view.opened ? "Z" : "this party's shares of Z (read as numbers)";
 }
 
 /// What an attack on openings finds, as a number.
@@ -60,13 +60,10 @@ class BinaryColumns {
     }
     return best;
   }
-  /// For somebody who has random numbers.
-  [[nodiscard]] Spread chance(const std::vector<Tensor>& z, const AuditOptions& options) const {
-    return by_chance(options.draws_of_search, options.seed, [&](torch::Generator& random) {
-      std::vector<Tensor> drawn;
-      for (const Tensor& each : z) drawn.push_back(random_like(each, random));
-      return number(drawn);
-    });
+  /// How many dimensions outputs add to the space of this party's own columns.
+  [[nodiscard]] double dimensions(const std::vector<Tensor>& z) const {
+    const Tensor rest = without_projection(torch::cat(z, 1), known_);
+    return static_cast<double>(orthonormal_basis(rest, std::ldexp(1.0, -view_.output_scale)).size(1));
   }
 
  private:
@@ -86,10 +83,42 @@ class BinaryColumns {
   Tensor truth_;
 };
 
+/// What `number` is of random numbers in the place of outputs.
+template <class F>
+Spread by_random_outputs(const std::vector<Tensor>& z, const AuditOptions& options, F&& number) {
+  return by_chance(options.draws_of_search, options.seed, [&](torch::Generator& random) {
+    std::vector<Tensor> drawn;
+    for (const Tensor& each : z) drawn.push_back(random_like(each, random));
+    return number(drawn);
+  });
+}
+
+/// Whether the outputs lie in a space of fewer dimensions than there are outputs: then that space is the one of the
+/// peer's columns, and all of them are in it, found or not.
+void add_dimensions(const BinaryColumns& columns, const OwnView& view, const AuditOptions& options,
+                    run::AttackResults& results) {
+  const Spread chance =
+      by_random_outputs(view.z, options, [&](const std::vector<Tensor>& drawn) { return columns.dimensions(drawn); });
+  results.figures.push_back(
+      {.attack = "the space of the peer's columns",
+       .of = words_of(view) + (view.z.size() > 1 ? ", " + std::to_string(view.z.size()) + " times" : ""),
+       .tries =
+           "Whether " + seen_of(view) +
+           " lies in a space of fewer dimensions than it has outputs, beside this party's own columns. Then all of "
+           "the peer's columns are mixtures of what this party has, whether or not a search finds them.",
+       .measure = "dimensions",
+       .value = columns.dimensions(view.z),
+       .chance = chance.mean,
+       .standard_error = chance.deviation,
+       .works = run::Works::kBelow,
+       .advice = advice_for(view)});
+}
+
 void add_binary_figure(const BinaryColumns& columns, const OwnView& view, const std::vector<Tensor>& z,
                        const AuditOptions& options, run::AttackResults& results) {
   const bool one = z.size() == 1;
-  const Spread chance = columns.chance(z, options);
+  const Spread chance =
+      by_random_outputs(z, options, [&](const std::vector<Tensor>& drawn) { return columns.number(drawn); });
   results.figures.push_back({.attack = one ? "binary columns from one opening" : "binary columns from several openings",
                              .of = words_of(view) + (one ? "" : ", " + std::to_string(z.size()) + " times"),
                              .tries = "Columns of zeros and ones in the span of " + seen_of(view) +
@@ -180,6 +209,8 @@ void audit_binary_columns(const OwnView& view, const AuditOptions& options, run:
     return;
   }
   const BinaryColumns columns(view);
+  // Outputs of embeddings lie in the space of these, which has fewer dimensions than there are categories.
+  if (view.peer_columns > 0) add_dimensions(columns, view, options, results);
   if (columns.nothing_to_find()) {
     results.untried.push_back({kName, words_of(view) + ": the peer has no column of two values"});
     return;

@@ -28,7 +28,7 @@ struct OwnView {
   std::vector<torch::Tensor> share_b;  ///< at B, for each: its share of its own weights; empty: not known
   std::vector<ShareMatrix> shares;     ///< where Z was not opened, the shares themselves
   torch::Tensor own;                   ///< rows x this party's features, perhaps none
-  std::size_t peer_columns = 0;        ///< the peer's features, which both know the number of
+  std::size_t peer_columns = 0;        ///< the peer's numeric features, whose number both know; 0: not of these
   // The truth; undefined and empty where nobody offered it.
   torch::Tensor peer;          ///< rows x the peer's features
   std::vector<double> labels;  ///< at A: B's, one for each row
@@ -37,11 +37,12 @@ struct OwnView {
 struct AuditOptions {
   std::uint64_t seed = 1;
   int draws = 40;           ///< of random numbers, for attacks that are quick
-  int draws_of_search = 3;  ///< for those that search
+  int draws_of_search = 2;  ///< for those that search
 };
 
-/// Columns of zeros and ones: in the span of one opening, and of several (attack_binary_columns, attack_differences).
-/// A column of any two values counts, since a constant is in the span, too.
+/// The space of the peer's columns, whether it shows whole; and columns of zeros and ones: in the span of one opening,
+/// and of several (attack_binary_columns, attack_differences). A column of any two values counts, since a constant is
+/// in the span, too.
 void audit_binary_columns(const OwnView& view, const AuditOptions& options, run::AttackResults& results);
 /// With the truth: how near least squares come to the peer's columns and, at A, to labels (attack_regression).
 void audit_regression(const OwnView& view, const AuditOptions& options, run::AttackResults& results);
