@@ -3,8 +3,10 @@
 #include <torch/torch.h>
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "blindfl/data/batches.h"
@@ -28,7 +30,14 @@ class SourceModule : public FederatedModule {
   [[nodiscard]] virtual SourceOutput shares(const data::Batch& batch) = 0;
 
   /// At B: Z, rows x OUT. At A: 0 x OUT. Both with a gradient function.
-  torch::Tensor forward(const data::Batch& batch) { return open(shares(batch)); }
+  torch::Tensor forward(const data::Batch& batch);
+
+  /// What this party has of an output: its share, and what `forward` returned of it; of an output that stays shared an
+  /// undefined tensor.
+  using Observer = std::function<void(const SourceOutput&, const torch::Tensor& z)>;
+  /// Called with every output that `forward` opens from now on, and under a shared top with every one that `shares`
+  /// makes. None: nobody is told.
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   /// What the planner weighed and chose; empty if it was not asked.
   [[nodiscard]] const std::vector<protocol::PlanRow>& plan() const { return plan_; }
@@ -53,6 +62,7 @@ class SourceModule : public FederatedModule {
  private:
   std::shared_ptr<Layer> layer_;
   std::vector<protocol::PlanRow> plan_;
+  Observer observer_;
 };
 
 extern template class SourceModule<protocol::MatMul>;

@@ -12,6 +12,14 @@ SourceModule<Layer>::SourceModule(std::shared_ptr<Layer> layer, std::vector<prot
     : layer_(std::move(layer)), plan_(std::move(plan)) {}
 
 template <class Layer>
+torch::Tensor SourceModule<Layer>::forward(const data::Batch& batch) {
+  const SourceOutput output = shares(batch);
+  torch::Tensor z = open(output);
+  if (observer_) observer_(output, z.detach());
+  return z;
+}
+
+template <class Layer>
 std::optional<protocol::Settings> SourceModule<Layer>::state_settings() const {
   return layer_->state_settings();
 }
@@ -30,10 +38,12 @@ template <class Layer>
 SourceOutput SourceModule<Layer>::output_of(protocol::OutputShare share, std::size_t rows,
                                             SourceOutput::Backward backward) const {
   const auto& spec = layer_->params().spec();
-  return {.shares = {{&layer_->session(), layer_->layer(), std::move(share)}},
-          .rows = rows,
-          .opening = {spec.output_scale, spec.derivative, spec.top},
-          .parts = {std::move(backward)}};
+  SourceOutput output{.shares = {{&layer_->session(), layer_->layer(), std::move(share)}},
+                      .rows = rows,
+                      .opening = {spec.output_scale, spec.derivative, spec.top},
+                      .parts = {std::move(backward)}};
+  if (observer_ && spec.top == protocol::Top::kShared) observer_(output, torch::Tensor());
+  return output;
 }
 
 template class SourceModule<protocol::MatMul>;
