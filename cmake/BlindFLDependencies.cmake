@@ -1,6 +1,6 @@
 # What the rooms link against. Used by the build and by find_package(BlindFL) alike.
 find_package(Threads REQUIRED)
-find_package(OpenSSL REQUIRED COMPONENTS Crypto)
+find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(LibLZMA REQUIRED)
 find_package(ZLIB REQUIRED)
 # Torch's own variables carry compiler flags; wrap them once so that only the rooms that say so see torch.

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <iostream>
 
+#include "run/sample_attacks.h"
 #include "run/sample_reports.h"
 
 int main(int count, char** arguments) {
@@ -19,6 +20,9 @@ int main(int count, char** arguments) {
       file << blindfl::run::report_html(report);
       if (!file.flush()) throw std::runtime_error("cannot write " + (folder / name).string());
     }
+    std::ofstream attacks(folder / "attacks.html", std::ios::binary);
+    attacks << blindfl::run::attacks_html(blindfl::testing::sample_attacks(true));
+    if (!attacks.flush()) throw std::runtime_error("cannot write " + (folder / "attacks.html").string());
   } catch (const std::exception& error) {
     std::cerr << "report_samples: " << error.what() << "\n";
     return 1;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "blindfl/data/batches.h"
@@ -32,7 +33,14 @@ class SourceModule : public FederatedModule {
   [[nodiscard]] virtual SourceOutput shares(const data::Batch& batch) = 0;
 
   /// At B: Z, rows x OUT. At A: 0 x OUT. Both with a gradient function.
-  torch::Tensor forward(const data::Batch& batch) { return open(shares(batch)); }
+  torch::Tensor forward(const data::Batch& batch);
+
+  /// What this party has of an output: its share, and what `forward` returned of it; of an output that stays shared an
+  /// undefined tensor.
+  using Observer = std::function<void(const SourceOutput&, const torch::Tensor& z)>;
+  /// Called with every output that `forward` opens from now on, and under a shared top with every one that `shares`
+  /// makes. None: nobody is told.
+  void observe(Observer observer) { observer_ = std::move(observer); }
 
   /// What the planner weighed and chose, for one peer after the other; empty if it was not asked.
   [[nodiscard]] const std::vector<protocol::PlanRow>& plan() const { return plan_; }
@@ -70,6 +78,7 @@ class SourceModule : public FederatedModule {
   std::vector<std::uint32_t> numbers_;  ///< that the peers know outputs by
   Sum sum_;
   std::vector<protocol::PlanRow> plan_;
+  Observer observer_;
 };
 
 extern template class SourceModule<protocol::MatMul>;

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +20,8 @@
 //   checkpoints/       step-000000000120.ckpt
 //   model/             this party's shares of the model
 //   report.html        all of it, for people
+//   view/              what this party saw of its rows for validation and test, if its job says so
+//   attacks.html       what attacks make of that: a page that an audit adds, of the model that was there then
 
 namespace blindfl {
 class DiskFile;
@@ -63,6 +66,8 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path events_path() const { return path_ / "events"; }
   [[nodiscard]] std::filesystem::path model_path() const { return path_ / "model"; }
   [[nodiscard]] std::filesystem::path report_path() const { return path_ / "report.html"; }
+  [[nodiscard]] std::filesystem::path view_path() const { return path_ / "view"; }
+  [[nodiscard]] std::filesystem::path attacks_path() const { return path_ / "attacks.html"; }
   [[nodiscard]] std::filesystem::path checkpoint_path(std::uint64_t step) const;
 
   /// Ledgers are never overwritten: a name that is not taken.
@@ -73,8 +78,12 @@ class RunFolder {
 
   /// Replaces the summary, in one step. Throws InvalidArgument if it is another run's or cannot be written.
   void write_summary(const RunSummary& summary);
-  /// Replaces the report, in one step.
+  /// Replaces the report, in one step; a page of attacks, which is of an earlier model, goes.
   void write_report(std::string_view html);
+  /// Writes the page of attacks, and the report with a link to it, if there is one.
+  void write_attacks(std::string_view html, const std::optional<std::string>& report);
+  /// Makes the folder for what this party saw, if it is not there.
+  void make_view_folder() const;
 
  private:
   explicit RunFolder(std::filesystem::path path);

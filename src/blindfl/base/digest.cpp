@@ -3,6 +3,8 @@
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
 
+#include <memory>
+
 #include "blindfl/base/error.h"
 
 namespace blindfl {
@@ -13,13 +15,24 @@ void require_done(bool done) {
   require<Error>(done, "SHA-256 failed");
 }
 
+/// Looked up once: behind `EVP_sha256()` each digest would look it up anew, under locks, which takes as long as the
+/// digest of a few words.
+const EVP_MD* sha256() {
+  struct Free {
+    void operator()(EVP_MD* md) const { EVP_MD_free(md); }
+  };
+  static const std::unique_ptr<EVP_MD, Free> found(EVP_MD_fetch(nullptr, "SHA256", nullptr));
+  require_done(found != nullptr);
+  return found.get();
+}
+
 }  // namespace
 
 Bytes digest_of(ByteView bytes) {
   Bytes digest(kDigestBytes);
   unsigned int written = 0;
   const int ok = EVP_Digest(bytes.data(), bytes.size(), reinterpret_cast<unsigned char*>(digest.data()), &written,
-                            EVP_sha256(), nullptr);
+                            sha256(), nullptr);
   require_done(ok == 1 && written == kDigestBytes);
   return digest;
 }
@@ -39,7 +52,7 @@ void DigestOfPieces::Free::operator()(evp_md_ctx_st* context) const {
 }
 
 DigestOfPieces::DigestOfPieces() : context_(EVP_MD_CTX_new()) {
-  require_done(context_ != nullptr && EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) == 1);
+  require_done(context_ != nullptr && EVP_DigestInit_ex(context_.get(), sha256(), nullptr) == 1);
 }
 
 DigestOfPieces::~DigestOfPieces() = default;

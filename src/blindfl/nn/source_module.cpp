@@ -26,6 +26,14 @@ Layer& SourceModule<Layer>::layer(std::size_t place) const {
 }
 
 template <class Layer>
+torch::Tensor SourceModule<Layer>::forward(const data::Batch& batch) {
+  const SourceOutput output = shares(batch);
+  torch::Tensor z = open(output);
+  if (observer_) observer_(output, z.detach());
+  return z;
+}
+
+template <class Layer>
 std::optional<protocol::Settings> SourceModule<Layer>::state_settings() const {
   if (!sessions_.several() && layers_.front()) return layers_.front()->state_settings();
   protocol::Settings settings;
@@ -70,6 +78,7 @@ SourceOutput SourceModule<Layer>::output_of(std::size_t rows, std::size_t padded
     }
     output.shares[place] = {&session, numbers_[place], std::move(share)};
   });
+  if (observer_ && sum_.opening.top == protocol::Top::kShared) observer_(output, torch::Tensor());
   return output;
 }
 

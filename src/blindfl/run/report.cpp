@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/run/attack_page.h"
 #include "blindfl/run/markup.h"
 #include "blindfl/run/report_parts.h"
 
@@ -141,6 +142,7 @@ void write_disclosure(Markup& out, const RunReport& report) {
     out.close();
   }
   out.close();
+  out.verbatim(place_of_attacks_link());
 }
 
 }  // namespace

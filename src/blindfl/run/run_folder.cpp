@@ -150,6 +150,7 @@ RunFolder RunFolder::reopen(const std::filesystem::path& path, Party party, std:
     make_folder(inside);
     remove_leftovers(inside);
   }
+  if (is_there(folder.view_path())) remove_leftovers(folder.view_path());
   return folder;
 }
 
@@ -188,7 +189,17 @@ void RunFolder::write_summary(const RunSummary& summary) {
 }
 
 void RunFolder::write_report(std::string_view html) {
+  std::filesystem::remove(attacks_path());
   write_text_atomically(report_path(), html, Readers::kOwner);
+}
+
+void RunFolder::write_attacks(std::string_view html, const std::optional<std::string>& report) {
+  write_text_atomically(attacks_path(), html, Readers::kOwner);
+  if (report) write_text_atomically(report_path(), *report, Readers::kOwner);
+}
+
+void RunFolder::make_view_folder() const {
+  make_folder(view_path());
 }
 
 }  // namespace blindfl::run

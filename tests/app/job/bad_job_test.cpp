@@ -77,7 +77,8 @@ TEST(BadJob, HasAKeyThatThereIsNot) {
       {kLink, "    connect: x:1\n    plaintext: true\n",
        "11:5: there is no 'connect' in private.link; did you mean dial?"},
       {kParty, "  party: b\n  run: {xyzzy: 1}\n",
-       "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, weight_seed"},
+       "8:9: there is no 'xyzzy' in private.run; there is: folder, keep, log, progress, ledger, keep_view, "
+       "weight_seed"},
       {kParty, "  party: b\n  <<: {a: 1}\n",
        "8:3: there is no '<<' in private; there is: party, accept, data, top, link, limits, resources, run"},
       {kParty, "  party: b\n  \"\\e[2J\": 1\n",

@@ -101,6 +101,9 @@ TEST(LinkOfSeveral, SaysAllOfEachPeer) {
 TEST(LinkOfSeveral, NeedsCertificatesAndAnOpenTop) {
   EXPECT_THAT(refusal(b_with("plaintext: true, peers: [" + kShop + ", " + kBank + "]")),
               HasSubstr("private.link.plaintext: with several A's there is no link without certificates"));
+  const std::string two = b_with(kOwn + "peers: [" + kShop + ", " + kBank + "]");
+  EXPECT_THAT(refusal(two + "  run: {keep_view: true}\n"),
+              HasSubstr("private.run.keep_view: keeps what is seen of one peer"));
   constexpr std::string_view kSharedTop = "shared:\n  model: {kind: lr, top: shared}\n  alignment: {mode: aligned}\n";
   EXPECT_THAT(refusal(b_with(kOwn + "peers: [" + kShop + ", " + kBank + "]", kSharedTop)),
               HasSubstr("shared.model.top: a shared top is between B and one A, and this job has 2; say "

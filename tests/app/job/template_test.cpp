@@ -108,6 +108,7 @@ Job unusual_job() {
                  .log = LogLevel::kQuiet,
                  .progress = false,
                  .ledger = false,
+                 .keep_view = true,
                  .weight_seed = 12345};
   return job;
 }

@@ -245,6 +245,15 @@ TEST_P(KernelSet, LiftsAndAddsSmallNumbers) {
   EXPECT_EQ(sum, (Values{q - 1, 0, 0, q - 1, 0, 0, q - 2, 12}));
 }
 
+TEST_P(KernelSet, Subtracts) {
+  const Modulus m(largest_primes(50, 1, 64)[0], 64);
+  const std::uint64_t q = m.value();
+  Values values{0, 0, q - 1, q - 1, 5, 7, 1, 0};
+  const Values taken_off{0, 1, 0, q - 1, 7, 5, q - 1, q - 1};
+  kernels_.subtract(values.data(), taken_off.data(), 8, m);
+  EXPECT_EQ(values, (Values{0, q - 1, q - 1, 0, q - 2, 2, 2, 1}));
+}
+
 TEST_P(KernelSet, PacksAndUnpacksEveryWidth) {
   for (int bits = 20; bits <= 50; ++bits) {
     const std::uint64_t bound = std::uint64_t{1} << bits;

@@ -9,6 +9,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/he/lattice/share_noise.h"
+#include "blindfl/he/lattice/share_rounding.h"
 #include "he/lattice/probes.h"
 
 namespace blindfl::he::lattice::noise_test {
@@ -56,6 +57,7 @@ TEST(NoiseBudget, HidesEveryRunOrIsRefused) {
   std::size_t made = 0;
   std::size_t refused = 0;
   std::size_t cut = 0;
+  std::size_t digits_cut = 0;
   const std::size_t shapes[][3] = {{1, 1, 1},    {128, 62, 1},   {62, 128, 1},  {128, 392, 64},
                                    {8000, 3, 1}, {1, 100000, 1}, {40, 3000, 20}};
   for (const auto& [rows, inner, cols] : shapes) {
@@ -94,8 +96,10 @@ TEST(NoiseBudget, HidesEveryRunOrIsRefused) {
             // Words of 64 bits have their lowest bit below a unit.
             ASSERT_LE(own.budget().noise_word, 60) << spec.describe();
             ASSERT_GE(own.budget().cut, 0);
-            ASSERT_GE(own.reply_bits(0), 8);
+            ASSERT_GE(own.reply_bits(1), 8);
+            ASSERT_TRUE(own.reply_bits(0) == 0 ? own.cut_of(1) > 0 : own.reply_bits(0) >= 8 && own.cut_of(1) == 0);
             cut += own.budget().cut > 0 ? 1 : 0;
+            digits_cut += own.reply_bits(0) == 0 ? 1 : 0;
           }
         }
       }
@@ -104,6 +108,7 @@ TEST(NoiseBudget, HidesEveryRunOrIsRefused) {
   EXPECT_GT(made, 500U);
   EXPECT_GT(refused, 500U);
   EXPECT_GT(cut, made / 2) << "replies are cut where hiding allows";
+  EXPECT_GT(digits_cut, 10U) << "by more than a digit, too";
 }
 
 // Noise one bit narrower, or a run twice as long twice over, would not do.
@@ -213,6 +218,40 @@ TEST(ShareNoise, IsASumOfFourUniformWordsFinerThanAUnit) {
         EXPECT_LT(distance_from_uniform(below, 0, 1), kFar) << word << " of " << ring_bits;
       }
       EXPECT_GT(deviation(below), 0.4);
+    }
+  }
+}
+
+// The short sum is what the long one is, wherever noise is that coarse, and is not taken where it is finer.
+TEST(ShareRounding, RoundsTheWholeSumOfFractionsAndNoise) {
+  constexpr std::size_t kValues = 300;
+  SeededRandom random(11);
+  for (const ParamsSpec& set : parameter_sets()) {
+    const Params params(set);
+    std::vector<Fraction> one_over;
+    for (const Modulus& m : params.moduli()) one_over.push_back(Fraction::one_over(m.value()));
+    for (const int ring_bits : {5, 58, 64, 100, 124, 128}) {
+      for (const int word : {1, 16, 60}) {
+        Random fresh;
+        const ShareNoise noise(kValues, word, ring_bits, fresh);
+        const ShareRounding rounding(one_over, noise, ring_bits);
+        for (std::size_t i = 0; i < kValues; ++i) {
+          for (const bool noisy : {true, false}) {
+            std::vector<std::uint64_t> numerators;
+            Fraction whole;
+            for (std::size_t l = 0; l < one_over.size(); ++l) {
+              const std::uint64_t q = params.moduli()[l].value();
+              numerators.push_back(i == 0 ? 0 : i == 1 ? q - 1 : random.below(q));
+              whole.add_multiple(numerators.back(), one_over[l]);
+            }
+            if (noisy) noise.add_to(whole, i);
+            // Half a unit without noise is a matter of the last place.
+            if (!noisy && i < 2) continue;
+            ASSERT_TRUE(rounding.share(numerators.data(), 1, i, noisy) == whole.rounded(ring_bits))
+                << params.name() << ", ring " << ring_bits << ", word " << word;
+          }
+        }
+      }
     }
   }
 }

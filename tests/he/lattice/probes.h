@@ -64,7 +64,12 @@ inline std::vector<DigitTile> read_reply(const LatticePlan& plan, ByteView bytes
     DigitTile tile{area, {}};
     for (std::size_t l = 0; l < params.moduli().size(); ++l) {
       const Modulus& m = params.moduli()[l];
-      const int cut = l == 0 ? plan.budget().cut : 0;
+      const int first = params.moduli().front().bits();
+      const int cut = l == 0 ? std::min(plan.budget().cut, first) : l == 1 ? std::max(plan.budget().cut - first, 0) : 0;
+      if (cut == m.bits()) {
+        tile.digits.emplace_back(params.degree());
+        continue;
+      }
       Residues words(packed_words(params.degree(), m.bits() - cut));
       in.read(std::as_writable_bytes(std::span(words)));
       Residues digits(params.degree());

@@ -12,8 +12,8 @@ namespace {
 
 std::vector<Command> make_commands() {
   std::vector<Command> commands = {
-      keygen_command(),     fingerprint_command(), ping_command(),  init_command(),
-      parameters_command(), plan_command(),        audit_command(),
+      keygen_command(),     fingerprint_command(), ping_command(),           init_command(),
+      parameters_command(), plan_command(),        audit_command(run_audit),
   };
   const std::vector<Command> work = torch_commands({.align = hand_over_job,
                                                     .train = hand_over_job,

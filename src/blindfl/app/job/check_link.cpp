@@ -117,6 +117,8 @@ void check_several(const Job& job, const Given& given) {
   check(!job.shared.model.shared_top(), given, "shared.model.top",
         "a shared top is between B and one A, and this job has ", link.names_of_as().size(),
         "; say shared.model.top: open, and at each A that accepts it private.accept: open_top");
+  check(!job.own.run.keep_view, given, "private.run.keep_view",
+        "keeps what is seen of one peer, for `blindfl audit --attacks`, and this job has several A's; leave it out");
   const AlignmentMode mode = job.shared.alignment.mode;
   if (mode != AlignmentMode::kOnlyB && mode != AlignmentMode::kUnion) return;
   const auto kind = mode == AlignmentMode::kUnion ? protocol::AlignmentKind::kUnion : protocol::AlignmentKind::kOnlyB;

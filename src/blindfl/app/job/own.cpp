@@ -263,6 +263,11 @@ Entries entries_of(Run& run) {
       .add("log", run.log, "how much is written down", {.synonyms = {"log_level", "verbosity"}})
       .add("progress", run.progress, "show on the screen how far it is")
       .add("ledger", run.ledger, "write down what crosses the link, for `blindfl audit`")
+      .add(
+          "keep_view", run.keep_view,
+          "keep in the run's folder what this party sees of the rows for validation and test, for `blindfl audit "
+          "--attacks`: at B under an open top the source layers' outputs, otherwise this party's shares of them. It is "
+          "nothing that this party had not anyway, and nothing leaves; but it is as secret as the shares are")
       .add("weight_seed", run.weight_seed,
            "this party's shares of the initial weights follow from it. For experiments: who guesses it knows them",
            {.secret = true, .otherwise = "random", .synonyms = {"seed", "random_seed"}});

@@ -180,6 +180,7 @@ struct Run {
   LogLevel log = LogLevel::kInfo;
   bool progress = true;
   bool ledger = true;
+  bool keep_view = false;
   std::optional<std::uint64_t> weight_seed{};
 
   bool operator==(const Run&) const = default;

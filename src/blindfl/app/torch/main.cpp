@@ -9,6 +9,5 @@
 // `blindfl-torch`: what `blindfl` becomes for the commands that work with models.
 int main(int argc, char** argv) {
   const std::vector<std::string> args(argv + (argc > 0 ? 1 : 0), argv + argc);
-  blindfl::app::end_process(
-      blindfl::app::run(blindfl::app::torch_commands(blindfl::app::torch_runs()), args, std::cout, std::cerr));
+  blindfl::app::end_process(blindfl::app::run(blindfl::app::commands_with_torch(), args, std::cout, std::cerr));
 }

@@ -6,9 +6,11 @@
 #include <iostream>
 #include <optional>
 
+#include "blindfl/app/commands/commands.h"
 #include "blindfl/app/init/questions.h"
 #include "blindfl/app/job/job_options.h"
 #include "blindfl/app/torch/align_run.h"
+#include "blindfl/app/torch/attack_run.h"
 #include "blindfl/app/torch/inspection.h"
 #include "blindfl/app/torch/scoring_run.h"
 #include "blindfl/app/torch/training_run.h"
@@ -66,7 +68,20 @@ void run_inspect(const Arguments& arguments, std::ostream& out) {
   inspect(arguments.text("folder"), out);
 }
 
+void run_attacks(const Arguments& arguments, std::ostream& out) {
+  attack_own_run({.folder = arguments.text("attacks"),
+                  .truth = path_of(arguments, "truth"),
+                  .training_scores = path_of(arguments, "training-scores")},
+                 out);
+}
+
 }  // namespace
+
+std::vector<Command> commands_with_torch() {
+  std::vector<Command> commands = torch_commands(torch_runs());
+  commands.push_back(audit_command(run_attacks));
+  return commands;
+}
 
 TorchRuns torch_runs() {
   return {.align = run_align,

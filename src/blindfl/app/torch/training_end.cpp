@@ -76,7 +76,8 @@ std::optional<Evaluation> score_test(const TrainedRun& run) {
   if (!run.rows.test) return std::nullopt;
   const job::Job& job = run.agreed.job;
   const AlignedRows& rows = *run.rows.test;
-  const torch::Tensor scores = train::score(run.built.model.forward, rows, run.agreed.options.batch);
+  const auto score = [&] { return train::score(run.built.model.forward, rows, run.agreed.options.batch); };
+  const torch::Tensor scores = run.view ? run.view->watch("test", run.loop.kept_step(), score) : score();
   if (!run.task.is_b()) return std::nullopt;
   std::optional<Evaluation> evaluation = evaluate_rows(run.built, scores, rows, run.data.test());
   if (!evaluation) {

@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "blindfl/app/torch/kept_view.h"
 #include "blindfl/app/torch/training_parts.h"
 #include "blindfl/app/torch/training_report.h"
 #include "blindfl/train/run_log.h"
@@ -18,6 +19,7 @@ struct TrainedRun {
   const AgreedRun& agreed;
   const RunRows& rows;
   const BuiltModel& built;
+  const std::optional<ViewKeeper>& view;
   const TrainingCost& cost;
   JobSession& connection;
   run::RunFolder& folder;

@@ -77,9 +77,19 @@ auto counted_in(ValidationCost& cost, const JobSession& connection, Body&& body)
   return made;
 }
 
+/// This party's view, where its job wants it kept.
+std::optional<ViewKeeper> view_keeper(const TrainingTask& task, const train::StartedRun& run, const BuiltModel& built) {
+  if (!task.job.own.run.keep_view) return std::nullopt;
+  std::optional<ViewKeeper> view;
+  view.emplace(run.folder, built.model);
+  if (!run.resumed) view->keep_start();
+  return view;
+}
+
 train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed,
                                 const RunRows& rows, const BuiltModel& built, JobSession& connection,
-                                ValidationCost& cost) {
+                                ValidationCost& cost, const std::optional<ViewKeeper>& view,
+                                const train::Trainer& trainer) {
   const job::Training& training = agreed.job.shared.training;
   train::LoopOptions options;
   options.checkpoint_every = training.checkpoint_every;
@@ -88,7 +98,9 @@ train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& da
                             .minimum_improvement = training.early_stopping.minimum_improvement};
   if (rows.validation) {
     options.validate = [&] {
-      return counted_in(cost, connection, [&] { return validate(data, agreed, rows, built); });
+      const auto validated = [&] { return validate(data, agreed, rows, built); };
+      return counted_in(cost, connection,
+                        [&] { return view ? view->watch("validation", trainer.step(), validated) : validated(); });
     };
   }
   if (const auto most = task.job.own.top.clip_gradient; most && task.is_b()) {
@@ -219,8 +231,9 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
           : train::Trainer(*built.model.module, built.model.forward, built.loss, rows.training, options);
   check_progress(run, trainer, agreed);
   ValidationCost validation;
+  const std::optional<ViewKeeper> view = view_keeper(task, run, built);
   train::TrainingLoop loop(run, *built.model.module, trainer,
-                           loop_options(task, data, agreed, rows, built, connection, validation));
+                           loop_options(task, data, agreed, rows, built, connection, validation, view, trainer));
   require<ConfigError>(!task.resume.epochs || !loop.state().enough,
                        "--epochs: early stopping ended this run after step ", loop.state().step,
                        ", and would again; start a new run with another shared.training.early_stopping");
@@ -236,7 +249,7 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   summary.confusion = {};
   summary.still_falling.reset();
   TrainingCost cost{.setup_seconds = Seconds(Clock::now() - begin).count()};
-  const TrainedRun trained{task, data, agreed, rows, built, cost, connection, run.folder, loop, log, summary};
+  const TrainedRun trained{task, data, agreed, rows, built, view, cost, connection, run.folder, loop, log, summary};
   trained.write_summary(run::RunState::kRunning);
   try {
     train_and_finish(trained, cost, validation);

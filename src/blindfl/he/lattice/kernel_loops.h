@@ -47,6 +47,7 @@ class Loops {
             multiply_add,
             lift,
             lift_wide,
+            subtract,
             add_small,
             pack,
             unpack,
@@ -304,6 +305,12 @@ class Loops {
                    const Modulus& modulus) {
     const std::uint64_t q = modulus.value();
     for (std::size_t i = 0; i < n; ++i) out[i] = lifted(small[i], q);
+  }
+
+  static void subtract(std::uint64_t* __restrict out, const std::uint64_t* __restrict a, std::size_t n,
+                       const Modulus& modulus) {
+    const std::uint64_t q = modulus.value();
+    for (std::size_t i = 0; i < n; ++i) out[i] = reduced_once(out[i] + q - a[i], q);
   }
 
   static void add_small(std::uint64_t* __restrict out, const std::int64_t* __restrict small, std::size_t n,

@@ -79,6 +79,8 @@ struct Kernels {
   void (*lift)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
   /// Signed numbers of any size, as residues.
   void (*lift_wide)(std::uint64_t* out, const std::int64_t* wide, std::size_t n, const Modulus& modulus);
+  /// out[p] = out[p] - a[p].
+  void (*subtract)(std::uint64_t* out, const std::uint64_t* a, std::size_t n, const Modulus& modulus);
   /// out[p] = out[p] + small[p].
   void (*add_small)(std::uint64_t* out, const std::int64_t* small, std::size_t n, const Modulus& modulus);
   /// Values of `bits` bits to the wire: see packing.h. `n` must be a multiple of kPackedBlock.

@@ -6,12 +6,13 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/sampler.h"
 #include "blindfl/he/lattice/share_noise.h"
+#include "blindfl/he/lattice/share_rounding.h"
 
 namespace blindfl::he::lattice {
 
 namespace {
 
-/// At most so many tiles are encrypted ahead: 13 MB of the largest parameters.
+/// At most so many tiles are encrypted ahead: 21 MB of the largest parameters.
 constexpr std::size_t kMostZeros = 64;
 
 /// A tile's coefficients beyond these are zero.
@@ -77,29 +78,25 @@ bool LatticeKeyOwner::prepare() const {
   return true;
 }
 
-ScratchPool::Lease LatticeKeyOwner::encrypt_zero(KeyStream& seeds, Random& random) const {
+LatticeKeyOwner::EncryptedZero LatticeKeyOwner::encrypt_zero(KeyStream& seeds, Random& random) const {
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
-  auto scratch = scratch_.lease(3 * n, 3);
-  const auto error = scratch.take_signed(n);
+  auto scratch = scratch_.lease(n);
   const auto words = scratch.take(n);
-  const auto a = scratch.take(n);
+  auto lease = scratch_.lease((moduli + 1) * n, 2);
+  const auto mask = lease.take(moduli * n);
+  const auto error = lease.take_signed(n);
   sample_error(kernels_, random, error, words);
-  auto lease = scratch_.lease(moduli * n);
-  const auto zero = lease.take(moduli * n);
-  std::fill(zero.begin(), zero.end(), 0);
   for (std::size_t l = 0; l < moduli; ++l) {
     const Modulus& m = params_->moduli()[l];
+    std::uint64_t* a = mask.data() + l * n;
     Seed seed;
     seeds.fill(seed);
     KeyStream stream(seed);
-    sample_uniform(kernels_, stream, m, a.data(), 64, words);
-    std::uint64_t* residues = zero.data() + l * n;
-    kernels_.multiply_subtract(residues, a.data(), key_.s.data() + l * n, n, m);
-    kernels_.inverse(residues, m, m.last_stage());
-    kernels_.add_small(residues, error.data(), n, m);
+    sample_uniform(kernels_, stream, m, a, 64, words);
+    kernels_.multiply(a, a, key_.s.data() + l * n, n, m);
   }
-  return lease;
+  return {std::move(lease), mask, error};
 }
 
 std::optional<LatticeKeyOwner::EncryptedZeros> LatticeKeyOwner::take_zeros(std::size_t tiles) const {
@@ -132,12 +129,15 @@ void LatticeKeyOwner::encode_tile(const Tiling& t, const PlaintextEncoder& encod
   }
 }
 
-void LatticeKeyOwner::add_plaintext(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
-                                    const EncodedTile& encoded, std::uint64_t* c0) const {
+void LatticeKeyOwner::transform_plaintext(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
+                                          const EncodedTile& encoded, std::uint64_t* c0) const {
   const std::size_t n = params_->degree();
+  const Modulus& m = params_->moduli()[modulus];
+  kernels_.lift(c0, encoded.error.data(), n, m);
   kernels_.accumulate(
       c0, {encoder.factors(modulus), 1, n, encoded.planes.data(), n, encoder.planes(), PlaintextEncoder::kPlaneBits},
-      used_values(t), params_->moduli()[modulus]);
+      used_values(t), m);
+  kernels_.forward(c0, m);
 }
 
 void LatticeKeyOwner::encrypt_tile(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
@@ -149,23 +149,19 @@ void LatticeKeyOwner::encrypt_tile(const Tiling& t, const PlaintextEncoder& enco
   const auto a = scratch.take(n);
   KeyStream stream(seed);
   sample_uniform(kernels_, stream, m, a.data(), 64, scratch.take(n));
-  kernels_.lift(c0.data(), encoded.error.data(), n, m);
-  add_plaintext(t, encoder, modulus, encoded, c0.data());
-  kernels_.forward(c0.data(), m);
+  transform_plaintext(t, encoder, modulus, encoded, c0.data());
   kernels_.multiply_subtract(c0.data(), a.data(), key_.s.data() + modulus * n, n, m);
   kernels_.pack(packed, c0.data(), n, m.bits());
 }
 
-void LatticeKeyOwner::add_to_zero(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
-                                  const EncodedTile& encoded, const std::uint64_t* zero, std::uint64_t* packed) const {
+void LatticeKeyOwner::encrypt_under(const std::uint64_t* mask, const Tiling& t, const PlaintextEncoder& encoder,
+                                    std::size_t modulus, const EncodedTile& encoded, std::uint64_t* packed) const {
   const std::size_t n = params_->degree();
   const Modulus& m = params_->moduli()[modulus];
   auto scratch = scratch_.lease(n);
   const auto c0 = scratch.take(n);
-  std::copy_n(zero + modulus * n, n, c0.begin());
-  kernels_.add_small(c0.data(), encoded.error.data(), used_values(t), m);
-  add_plaintext(t, encoder, modulus, encoded, c0.data());
-  kernels_.forward(c0.data(), m);
+  transform_plaintext(t, encoder, modulus, encoded, c0.data());
+  kernels_.subtract(c0.data(), mask + modulus * n, n, m);
   kernels_.pack(packed, c0.data(), n, m.bits());
 }
 
@@ -210,7 +206,7 @@ void LatticeKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random&
       for (std::size_t i = begin; i < end; ++i) {
         const EncodedTile tile = encoded(i);
         if (first + i < ready) {
-          std::fill_n(tile.error.begin(), used_values(t), 0);
+          std::ranges::copy(zeros->tiles[first + i].error, tile.error.begin());
         } else {
           sample_error(kernels_, randoms[i], tile.error, random_words);
         }
@@ -222,7 +218,7 @@ void LatticeKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random&
         const std::size_t tile = i / moduli;
         std::uint64_t* to = packed.data() + tile * words + p.operand_offset(i % moduli);
         if (first + tile < ready) {
-          add_to_zero(t, encoder, i % moduli, encoded(tile), zeros->tiles[first + tile].all().data(), to);
+          encrypt_under(zeros->tiles[first + tile].mask.data(), t, encoder, i % moduli, encoded(tile), to);
         } else {
           encrypt_tile(t, encoder, i % moduli, encoded(tile), part_seeds[i], to);
         }
@@ -234,24 +230,34 @@ void LatticeKeyOwner::do_encrypt(const Plan& plan, const ShareMatrix& m, Random&
 
 void LatticeKeyOwner::read_digits(const LatticePlan& plan, const std::uint64_t* packed, std::uint64_t* digits) const {
   const std::size_t n = params_->degree();
-  const int cut = plan.budget().cut;
   for (std::size_t l = 0; l < params_->moduli().size(); ++l) {
+    const int bits = plan.reply_bits(l);
+    std::uint64_t* digit = digits + l * n;
+    if (bits == 0) {
+      // It counts as 0, and the middle of what is cut off the next makes up for both.
+      std::fill_n(digit, n, 0);
+      continue;
+    }
+    const int cut = plan.cut_of(l);
     const std::uint64_t largest = params_->moduli()[l].value() - 1;
-    const bool below = kernels_.unpack(digits + l * n, 64, packed + plan.reply_offset(l), n, plan.reply_bits(l),
-                                       (l == 0 ? largest >> cut : largest) + 1);
+    const bool below = kernels_.unpack(digit, 64, packed + plan.reply_offset(l), n, bits, (largest >> cut) + 1);
     require<ProtocolError>(below, "a reply has a digit that is not below its modulus");
+    if (cut == 0) continue;
+    // The middle of what was cut off, and still a residue.
+    const std::uint64_t half = std::uint64_t{1} << (cut - 1);
+    for (std::size_t i = 0; i < n; ++i) digit[i] = std::min((digit[i] << cut) + half, largest);
   }
-  if (cut == 0) return;
-  // The middle of what was cut off, and still a residue.
-  const std::uint64_t largest = params_->moduli().front().value() - 1;
-  const std::uint64_t half = std::uint64_t{1} << (cut - 1);
-  for (std::size_t i = 0; i < n; ++i) digits[i] = std::min((digits[i] << cut) + half, largest);
 }
 
 void LatticeKeyOwner::decrypt_part(const LatticePlan& plan, std::size_t modulus, const std::uint64_t* digits,
                                    std::uint64_t* residues) const {
   const std::size_t n = params_->degree();
   const Modulus& m = params_->moduli()[modulus];
+  if (plan.reply_bits(modulus) == 0) {
+    // The other digits stand for multiples of this prime.
+    std::fill_n(residues, n, 0);
+    return;
+  }
   const bool sparse = plan.tiling().sparse_results(n);
   auto scratch = scratch_.lease(n);
   std::uint64_t* c1 = sparse ? scratch.take(n).data() : residues;
@@ -276,16 +282,12 @@ void LatticeKeyOwner::open_results(const LatticePlan& plan, const LatticePlan::A
   const bool sparse = t.sparse_results(n);
   const int ring = plan.spec().ring_bits;
   const ShareNoise noise(area.size(), plan.budget().noise_word, ring, random);
+  const ShareRounding rounding(one_over_modulus_, noise, ring);
   for (std::size_t r = 0; r < area.rows; ++r) {
     const auto row = share.row(area.first_row + r).subspan(area.first_col, area.cols);
     for (std::size_t c = 0; c < area.cols; ++c) {
       const std::size_t position = sparse ? r : t.result_position(r, c);
-      Fraction f;
-      for (std::size_t l = 0; l < params_->moduli().size(); ++l) {
-        f.add_multiple(parts[l * n + position], one_over_modulus_[l]);
-      }
-      if (noise_) noise.add_to(f, r * area.cols + c);
-      row[c] = f.rounded(ring);
+      row[c] = rounding.share(parts.data() + position, n, r * area.cols + c, noise_);
     }
   }
 }

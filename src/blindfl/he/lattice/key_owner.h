@@ -58,12 +58,19 @@ class LatticeKeyOwner final : public KeyOwner {
     std::span<std::int64_t> error;
   };
 
-  /// Encryptions of 0 for the first tiles of an operand with this seed, made ahead: e - a s modulo each prime, as
-  /// coefficients. For one operand: what is left of it is not used again.
+  /// An encryption e - a s of 0 but for the difference, which waits for the plaintext: one transform does for that and
+  /// the error.
+  struct EncryptedZero {
+    ScratchPool::Lease lease;
+    std::span<std::uint64_t> mask;  ///< a s modulo each prime, transformed
+    std::span<std::int64_t> error;  ///< e, as coefficients
+  };
+  /// Those for the first tiles of an operand with this seed, made ahead. For one operand: what is left of it is not
+  /// used again.
   struct EncryptedZeros {
     Seed seed{};
     KeyStream seeds;
-    std::vector<ScratchPool::Lease> tiles;
+    std::vector<EncryptedZero> tiles;
   };
   /// What is made ahead for one of the operands of a step.
   struct Expected {
@@ -78,16 +85,17 @@ class LatticeKeyOwner final : public KeyOwner {
 
   /// For an operand of so many tiles: as many of them as there are.
   [[nodiscard]] std::optional<EncryptedZeros> take_zeros(std::size_t tiles) const;
-  [[nodiscard]] ScratchPool::Lease encrypt_zero(KeyStream& seeds, Random& random) const;
+  [[nodiscard]] EncryptedZero encrypt_zero(KeyStream& seeds, Random& random) const;
   void encode_tile(const Tiling& t, const PlaintextEncoder& encoder, const ShareMatrix& m, std::size_t tile,
                    const EncodedTile& encoded) const;
-  /// Its encryption modulo one prime, packed: with the error in `encoded`, or added to an encryption of 0.
+  /// Its encryption modulo one prime, packed, with the error in `encoded`: from the seed, or with a s made ahead.
   void encrypt_tile(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus, const EncodedTile& encoded,
                     const Seed& seed, std::uint64_t* packed) const;
-  void add_plaintext(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus, const EncodedTile& encoded,
-                     std::uint64_t* c0) const;
-  void add_to_zero(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus, const EncodedTile& encoded,
-                   const std::uint64_t* zero, std::uint64_t* packed) const;
+  /// Plaintext and error, transformed.
+  void transform_plaintext(const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
+                           const EncodedTile& encoded, std::uint64_t* c0) const;
+  void encrypt_under(const std::uint64_t* mask, const Tiling& t, const PlaintextEncoder& encoder, std::size_t modulus,
+                     const EncodedTile& encoded, std::uint64_t* packed) const;
   /// The digits of a reply's tile.
   void read_digits(const LatticePlan& plan, const std::uint64_t* packed, std::uint64_t* digits) const;
   /// The tile modulo one prime times the secret, as a fraction's numerator: all coefficients, or, where results are

@@ -24,7 +24,7 @@ UInt128 cost_of(const LatticePlan& plan) {
   return (UInt128{plan.operand_bytes()} + plan.reply_bytes()) * kByteCost +
          residues * (UInt128{t.inner_tiles} * t.col_tiles * kOperandCost +
                      replies * (kReplyCost + UInt128{t.inner_tiles} * kProductCost) +
-                     UInt128{t.row_tiles} * t.inner_tiles * kLeftCost / t.cols);
+                     UInt128{t.row_tiles} * t.inner_tiles * kLeftCost / t.repeats());
 }
 
 }  // namespace
@@ -122,7 +122,7 @@ ProductTimes LatticePlan::times(double nonzeros) const {
   const double filled = nonzeros >= all ? 1.0 : -std::expm1(-nonzeros / left_tiles);
   const double alone = std::pow(1.0 - filled, 4);
   const double tile = static_cast<double>(t.col_tiles) * (kProductResidue + alone * kRunResidue) +
-                      kLeftResidue / static_cast<double>(t.cols);
+                      kLeftResidue / static_cast<double>(t.repeats());
   const double groups = std::ceil(static_cast<double>(t.row_tiles) / static_cast<double>(kRowGroup));
   return {.encrypt = operands * residues * kEncryptResidue,
           .load = operands * residues * kLoadResidue,

@@ -17,8 +17,8 @@
 //            modulus the transformed first component, packed. The second component is uniform: the seed's stream gives,
 //            in the order of tiles and moduli, 32 bytes for each, which are the seed of its residues.
 //   reply:   key id (16), then tile after tile the second component, as digits of mixed radix, packed: of the lowest
-//            digit the plan's lowest `cut` bits are cut off. Row tiles come in groups of kRowGroup; in a group all row
-//            tiles of the first column tile come first.
+//            digit the plan's lowest `cut` bits are cut off, or all, and of the next the rest of them. Row tiles come
+//            in groups of kRowGroup; in a group all row tiles of the first column tile come first.
 
 namespace blindfl::he::lattice {
 
@@ -55,9 +55,15 @@ class LatticePlan final : public Plan {
   [[nodiscard]] const Params& params() const { return *params_; }
   [[nodiscard]] const Tiling& tiling() const { return tiling_; }
   [[nodiscard]] const NoiseBudget& budget() const { return budget_; }
-  /// Bits of a digit of a reply on the wire.
+  /// Bits that are cut off a digit of a reply: of the lowest, or all of that and some of the next.
+  [[nodiscard]] int cut_of(std::size_t modulus) const {
+    const int lowest = params_->moduli().front().bits();
+    if (modulus == 0) return std::min(budget_.cut, lowest);
+    return modulus == 1 ? std::max(budget_.cut - lowest, 0) : 0;
+  }
+  /// And those that are left on the wire.
   [[nodiscard]] int reply_bits(std::size_t modulus) const {
-    return params_->moduli()[modulus].bits() - (modulus == 0 ? budget_.cut : 0);
+    return params_->moduli()[modulus].bits() - cut_of(modulus);
   }
   /// Bytes of one packed tile of an operand, and of a reply.
   [[nodiscard]] std::uint64_t operand_tile_bytes() const { return operand_tile_; }

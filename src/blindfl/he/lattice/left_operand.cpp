@@ -17,12 +17,13 @@ LeftOperand::LeftOperand(const Params& params, const Kernels& kernels, const Til
       kernels_(kernels),
       tiling_(tiling),
       first_row_tile_(first_row_tile),
-      together_(tiling.cols == 1 ? 1 : 8),
-      count_(params.degree() / tiling.cols),
+      together_(tiling.repeats() == 1 ? 1 : 8),
+      count_(params.degree() / tiling.repeats()),
+      apart_(tiling.cols / tiling.repeats()),
       bound_(x.bound()),
-      shared_(std::max<std::size_t>(tiling.cols / kBlock, 1)),
+      shared_(std::max<std::size_t>(tiling.repeats() / kBlock, 1)),
       blocks_(params.degree() / kBlock / shared_),
-      stride_(kBlock * shared_ / tiling.cols),
+      stride_(kBlock * shared_ / tiling.repeats()),
       runs_(row_tiles),
       slots_(row_tiles),
       first_slot_(row_tiles) {
@@ -98,7 +99,8 @@ void LeftOperand::cut(std::size_t row_tile, const IntMatrix& x, std::span<std::i
     const std::size_t last = row * tiling_.inner + tiling_.inner - 1;
     const Place place = places_[c];
     const std::size_t slot = slots[place.tile];
-    entries[(slot / together_ * count_ + last - place.column) * together_ + slot % together_] = value;
+    const std::size_t position = apart_ * (last - place.column);
+    entries[(slot / together_ * count_ + position) * together_ + slot % together_] = value;
   });
 }
 

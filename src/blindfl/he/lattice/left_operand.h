@@ -18,8 +18,8 @@ namespace blindfl::he::lattice {
 constexpr std::size_t kBlock = 64;
 
 /// Some rows of tiles of the private matrix, transformed. A tile is a polynomial in x^cols, so its transform has only
-/// degree / cols different values, each standing for `cols` positions in a row. Tiles without entries are left out:
-/// those that have some get slots, one after the other.
+/// degree / cols different values, each standing for `cols` positions in a row (from 8 on: `Tiling::repeats`). Tiles
+/// without entries are left out: those that have some get slots, one after the other.
 class LeftOperand {
  public:
   LeftOperand(const Params& params, const Kernels& kernels, const Tiling& tiling, const IntMatrix& x,
@@ -64,6 +64,7 @@ class LeftOperand {
   std::size_t first_row_tile_;
   std::size_t together_;  ///< tiles that are transformed side by side
   std::size_t count_;     ///< of a tile's different values
+  std::size_t apart_;     ///< coefficients from one entry to the next
   std::uint64_t bound_;   ///< of the matrix' values
   std::size_t shared_;    ///< blocks of positions that have the same values
   std::size_t blocks_;    ///< of values

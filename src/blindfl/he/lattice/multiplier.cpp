@@ -8,6 +8,7 @@
 #include "blindfl/base/secret.h"
 #include "blindfl/he/lattice/sampler.h"
 #include "blindfl/he/lattice/share_noise.h"
+#include "blindfl/he/lattice/share_rounding.h"
 
 namespace blindfl::he::lattice {
 
@@ -216,20 +217,20 @@ void LatticeMultiplier::keep_results(Reply reply, const LatticePlan& plan, const
   const bool sparse = t.sparse_results(params_->degree());
   const int ring = plan.spec().ring_bits;
   const ShareNoise noise(area.size(), plan.budget().noise_word, ring, random);
+  const ShareRounding rounding(one_over_modulus_, noise, ring);
+  SecretVector<std::uint64_t> numerators(moduli.size());
   for (std::size_t r = 0; r < area.rows; ++r) {
     const auto kept = share.row(area.first_row + r).subspan(area.first_col, area.cols);
     for (std::size_t c = 0; c < area.cols; ++c) {
       const std::size_t position = sparse ? r : t.result_position(r, c);
-      Fraction f;
       for (std::size_t l = 0; l < moduli.size(); ++l) {
         const std::uint64_t q = moduli[l].value();
         const std::uint64_t c0 = component(reply, 0, l)[position];
         // Sparse results have been multiplied already.
         const std::uint64_t y = sparse ? c0 : c0 * crt_[l] - high64(static_cast<UInt128>(c0) * crt_quotient_[l]) * q;
-        f.add_multiple(std::min(y, y - q), one_over_modulus_[l]);
+        numerators[l] = std::min(y, y - q);
       }
-      if (noise_) noise.add_to(f, r * area.cols + c);
-      kept[c] = f.rounded(ring);
+      kept[c] = rounding.share(numerators.data(), 1, r * area.cols + c, noise_);
     }
   }
 }
@@ -243,12 +244,15 @@ void LatticeMultiplier::write_tile(Reply reply, const LatticePlan& plan, std::ui
                                params_->moduli()[l]);
     }
   }
-  // What is cut off is cut, not rounded, so that a digit keeps its width; the receiver adds half of it.
-  std::uint64_t* lowest = component(reply, 1, 0);
-  const int cut = plan.budget().cut;
-  for (std::size_t i = 0; i < n; ++i) lowest[i] >>= cut;
   for (std::size_t l = 0; l < moduli; ++l) {
-    kernels_.pack(out + plan.reply_offset(l), component(reply, 1, l), n, plan.reply_bits(l));
+    const int bits = plan.reply_bits(l);
+    if (bits == 0) continue;
+    // What is cut off is cut, not rounded, so that a digit keeps its width; the receiver adds half of it.
+    std::uint64_t* digit = component(reply, 1, l);
+    if (const int cut = plan.cut_of(l); cut > 0) {
+      for (std::size_t i = 0; i < n; ++i) digit[i] >>= cut;
+    }
+    kernels_.pack(out + plan.reply_offset(l), digit, n, bits);
   }
 }
 
@@ -271,7 +275,7 @@ std::unique_ptr<const LeftMatrix> LatticeMultiplier::do_prepare_left(const Plan&
                                                                      ThreadPool& pool) const {
   const LatticePlan& p = LatticePlan::of(plan, *params_);
   const Tiling& t = p.tiling();
-  const std::size_t numbers = params_->degree() / t.cols * params_->moduli().size();
+  const std::size_t numbers = params_->degree() / t.repeats() * params_->moduli().size();
   if (t.row_tiles > kMostPrepared / numbers / t.inner_tiles) return nullptr;
   return std::make_unique<PreparedLeft>(p, kernels_, x, pool, scratch_);
 }

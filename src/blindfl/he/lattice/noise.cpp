@@ -42,6 +42,14 @@ int largest_bits(const Params& params, const Tiling& t, const ProductSpec& spec)
   return bit_length((Params::kErrorBound + 1) * left * left_values(t, spec) + fresh) + shift;
 }
 
+/// The most bits up to `room` that can be cut off a reply, of whose digits none is left with few.
+int cut_within(const Params& params, int room) {
+  constexpr int kLeastLeft = 8;
+  const int lowest = params.moduli()[0].bits();
+  if (params.moduli().size() < 2 || room <= lowest) return std::min(room, lowest - kLeastLeft);
+  return std::min(room, lowest + params.moduli()[1].bits() - kLeastLeft);
+}
+
 /// log2 of N / 18, rounded up: the variance of a uniform rounding of 1 times a ternary secret.
 int cut_variance_bits(const Params& params) {
   return bit_length(params.degree() / 18);
@@ -68,7 +76,7 @@ bool find_budget(const Params& params, const Tiling& tiling, const ProductSpec& 
   // nothing is cut.
   const int room = -kHidingOfRun - 2 - of_one - cut_variance_bits(params);
   if (room < 2 || budget.multiplier_divergence > -kHidingOfRun - 1) return true;
-  budget.cut = std::min(room / 2, params.moduli().front().bits() - 8);
+  budget.cut = cut_within(params, room / 2);
   budget.owner_divergence = of_one + std::max(nu, cut_variance_bits(params) + 2 * budget.cut) + 1;
   return true;
 }

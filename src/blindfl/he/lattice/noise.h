@@ -20,7 +20,7 @@ namespace blindfl::he::lattice {
 /// How much of what is to be hidden, and behind how much: of one plan.
 struct NoiseBudget {
   int noise_word = 0;  ///< J: each of the four words is uniform below 2^noise_word units of the result
-  int cut = 0;         ///< bits that are cut off the lowest digit of a reply
+  int cut = 0;         ///< bits that are cut off a reply: of its lowest digit, or all of that and some of the next
   /// log2 of the divergence of the whole run, rounded up: of the multiplier's secrets from the key's owner, and of the
   /// owner's from the multiplier.
   int multiplier_divergence = 0;

@@ -46,9 +46,6 @@ class ScratchPool {
     /// And as reals.
     [[nodiscard]] std::span<double> take_reals(std::size_t n) { return {reinterpret_cast<double*>(take(n).data()), n}; }
 
-    /// From what was taken first on.
-    [[nodiscard]] std::span<const std::uint64_t> all() const { return memory_; }
-
    private:
     ScratchPool* pool_;
     Memory memory_;

@@ -26,11 +26,14 @@ class ShareNoise {
     random.fill_integers(std::span(words_));
   }
 
-  void add_to(Fraction& f, std::size_t value) const {
+  /// Of a value, in units of 2^-places().
+  [[nodiscard]] Int128 of(std::size_t value) const {
     Int128 sum = -(static_cast<Int128>(kWords / 2) << 64);
     for (std::size_t i = 0; i < kWords; ++i) sum += static_cast<Int128>(words_[kWords * value + i]);
-    f.add_shifted(sum, places_);
+    return sum;
   }
+  [[nodiscard]] int places() const { return places_; }
+  void add_to(Fraction& f, std::size_t value) const { f.add_shifted(of(value), places_); }
 
  private:
   static constexpr std::size_t kWords = 4;

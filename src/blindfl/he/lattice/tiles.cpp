@@ -42,8 +42,13 @@ std::string Tiling::operand_layout() const {
 
 std::vector<Tiling> tilings(std::size_t degree, const ProductSpec& spec) {
   std::vector<Tiling> all;
-  for (const std::size_t cols : {1, 8, 16, 32, 64, 128, 256}) {
-    if (cols > degree / 16 || (cols > 1 && cols / 2 >= spec.cols && cols > 8)) continue;
+  // A few columns are better off without empty ones beside them.
+  std::vector<std::size_t> widths{1};
+  if (spec.cols > 1 && spec.cols < 8) widths.push_back(spec.cols);
+  for (const std::size_t cols : {8, 16, 32, 64, 128, 256}) {
+    if (cols <= degree / 16 && (cols == 8 || cols / 2 < spec.cols)) widths.push_back(cols);
+  }
+  for (const std::size_t cols : widths) {
     const std::size_t room = degree / cols;
     for (std::size_t rows = 1; rows <= std::min(spec.rows, room);) {
       Tiling t;

@@ -1,7 +1,9 @@
 #include "blindfl/protocol/session/ot_pools.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
+#include <utility>
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/channel.h"
@@ -62,15 +64,12 @@ OtCount OtPools::ready() const {
 }
 
 // Tile by tile, so that each can be made, and taken in, in the time between two messages.
-Bytes OtPools::next_tiles(std::size_t tiles) {
+std::vector<Bytes> OtPools::next_tiles(std::size_t tiles) {
   while (ahead_.size() < tiles) ahead_.push_back(pools_.receiver.extend(1));
-  Bytes message;
-  message.reserve(tiles * tile_bytes());
-  for (std::size_t i = 0; i < tiles; ++i) {
-    message.insert(message.end(), ahead_.front().begin(), ahead_.front().end());
-    ahead_.pop_front();
-  }
-  return message;
+  std::vector<Bytes> next;
+  next.reserve(tiles);
+  for (; next.size() < tiles; ahead_.pop_front()) next.push_back(std::move(ahead_.front()));
+  return next;
 }
 
 void OtPools::reserve(const OtCount& count) {
@@ -82,18 +81,24 @@ void OtPools::reserve(const OtCount& count) {
   const auto message = [](std::uint64_t first, std::size_t tiles) {
     return net::Message{steps::kObliviousTiles, static_cast<std::uint32_t>(first), tiles * tile_bytes()};
   };
-  const auto send = [&, tiles = next_tiles(to_send)] {
-    if (to_send > 0) session_.channel().send(message(sent_tiles_, to_send), tiles);
+  // Apart from what a waiting party makes meanwhile.
+  const std::vector<Bytes> tiles = next_tiles(to_send);
+  const auto send = [&] {
+    if (to_send == 0) return;
+    session_.channel().send(message(sent_tiles_, to_send), [&](ByteSink& out) {
+      for (const Bytes& tile : tiles) out.write(tile);
+    });
   };
-  Bytes theirs;
+  // None is taken in before the whole message is known to be intact.
+  std::vector<Bytes> theirs;
   const auto receive = [&] {
-    if (to_receive > 0) theirs = session_.channel().receive(message(received_tiles_, to_receive));
+    if (to_receive == 0) return;
+    session_.channel().receive(message(received_tiles_, to_receive), [&](ByteSource& in) {
+      while (theirs.size() < to_receive) in.read(theirs.emplace_back(tile_bytes()));
+    });
   };
   session_.exchange(to_send * tile_bytes(), send, receive);
-  for (ByteView rest = theirs; !rest.empty(); rest = rest.subspan(tile_bytes())) {
-    const ByteView tile = rest.first(tile_bytes());
-    arrived_.emplace_back(tile.begin(), tile.end());
-  }
+  std::ranges::move(theirs, std::back_inserter(arrived_));
   sent_tiles_ += to_send;
   received_tiles_ += to_receive;
   // A step has small reservations among large ones: what is ready for the largest is there for all.

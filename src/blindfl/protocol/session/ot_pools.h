@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <utility>
+#include <vector>
 
 #include "blindfl/base/bytes.h"
 #include "blindfl/ot/pool.h"
@@ -73,7 +74,7 @@ class OtPools {
   };
   [[nodiscard]] static Pools set_up(Session& session, const std::array<std::byte, 32>& id);
   void take_in(Bytes tile);
-  [[nodiscard]] Bytes next_tiles(std::size_t tiles);
+  [[nodiscard]] std::vector<Bytes> next_tiles(std::size_t tiles);
 
   Session& session_;
   Pools pools_;
