@@ -96,7 +96,7 @@ void MatMulImpl::keep_layer_products(const data::RowSource& rows, const protocol
   };
   protocol::with_each(sessions(), [&](std::size_t place, protocol::Session& /*session*/) {
     protocol::KeepOptions of_pair = options;
-    if (place > 0) of_pair.observer = nullptr;  // all go on alike, and one thread tells of it
+    if (place > 0) of_pair.observer = nullptr;  // all proceed alike, and one thread tells of it
     layer(place).keep_products(rows.rows(), features, of_pair);
   });
 }

@@ -17,7 +17,7 @@
 //
 // A pair's key is made from both X25519 keys and all offers, so that it is of this run, of these sessions and of these
 // names; the masks come from it by a count of outputs, which stands for step and layer (OutputMasks).
-// docs/protocols.md, "Several A's".
+// docs/protocols.md, "Several".
 
 namespace blindfl::protocol {
 

@@ -11,7 +11,7 @@
 #include "blindfl/protocol/session/place.h"
 
 // What A's tell each other by way of B when they agree on masks. All have one size, however many A's there are, so that
-// parties that disagree about their number can say so. docs/formats.md, "Masks between A's", has the bytes.
+// parties that disagree about their number can say so. docs/formats.md, "Masks between", has the bytes.
 
 namespace blindfl::protocol {
 
