@@ -12,7 +12,7 @@ SLOW_UNDER_ASAN := Contract|Schemes/Hostile.*paillier|Every(FlippedBit|Truncatio
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup build demo test test-all sanitizers fuzzing fuzz mutants check lint bench package format clean
+.PHONY: help setup build demo demo-three test test-all sanitizers fuzzing fuzz mutants check lint bench package format clean
 
 help: ## print this list
 	@sed -nE 's/^([a-z-]+):.*## (.*)/  make \1\t\2/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -26,6 +26,10 @@ build: build/release/build.ninja ## build what users get (build/release)
 demo: build/release/build.ninja ## two parties, two processes: from tables to predictions, over TLS
 	cmake --build --preset release --target blindfl_program blindfl_demo
 	scripts/demo build/release build/demo
+
+demo-three: build/release/build.ninja ## three parties, three processes: a lender and two companies that add their columns, over TLS
+	cmake --build --preset release --target blindfl_program blindfl_demo_three
+	scripts/demo_three build/release build/demo_three
 
 test: build ## every test of what users get (20 minutes on 2 cores from a clean clone)
 	ctest --preset release -j$(JOBS)

@@ -1,9 +1,10 @@
-// What the peer's program says beside the protocols: the shape of its features, which run it could resume, and whether
-// training stops. Input: a byte that says which of the three (modulo 3), and whether a right one is edited, or the rest
-// is the message as it stands (bit 7). What is read is the same when it is written again.
+// What the peer's program says beside the protocols: the shape of its features, which run it could resume, whether
+// training stops, and who is here. Input: a byte that says which of the four (modulo 4), and whether a right one is
+// edited, or the rest is the message as it stands (bit 7). What is read is the same when it is written again.
 
 #include <functional>
 
+#include "blindfl/app/link/gathering.h"
 #include "blindfl/app/plan/party_shape.h"
 #include "blindfl/base/error.h"
 #include "blindfl/train/resume_handshake.h"
@@ -20,11 +21,13 @@ const PartyShape kShape{.numeric = 61,
                                    {.name = "f2", .categories = 1000, .most = 5, .pooling = Pooling::kMean}}};
 const train::RunOffer kOffer{.run = "0123456789abcdef", .steps = {40, 20, 0}};
 const train::StopVote kVote{.better = true};
+const app::GatheringWord kWord{.names = {"shop", "bank"}, .words = "bank: another certificate"};
 
 /// A right message, and what the receiver makes of one: the same bytes, from what it understood.
 struct Kind {
   Bytes right;
   std::function<Bytes(ByteSource&)> again;
+  bool shows_words = false;  ///< what is not printable is shown as something else
 };
 
 Kind kind_of(unsigned number) {
@@ -45,6 +48,18 @@ Kind kind_of(unsigned number) {
                 }
                 return write_to_bytes([&](ByteSink& out) { train::write_offer(offer, out); });
               }};
+    case 2:
+      return {write_to_bytes([](ByteSink& out) { app::write_word(kWord, out); }),
+              [](ByteSource& in) {
+                const app::GatheringWord word = app::read_word(in);
+                // Of words that are not printable something else is shown.
+                const Bytes again = write_to_bytes([&](ByteSink& out) { app::write_word(word, out); });
+                BufferSource twice(again);
+                const app::GatheringWord same = app::read_word(twice);
+                fuzz::check(same.names == word.names && same.words == word.words, "written again, it is the same");
+                return again;
+              },
+              true};
     default:
       return {write_to_bytes([](ByteSink& out) { train::write_vote(kVote, out); }), [](ByteSource& in) {
                 const train::StopVote vote = train::read_vote(in);
@@ -58,13 +73,14 @@ Kind kind_of(unsigned number) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   fuzz::Input input(data, size);
   const unsigned switches = input.take_byte();
-  const Kind kind = kind_of((switches & 0x7F) % 3);
+  const Kind kind = kind_of((switches & 0x7F) % 4);
   const ByteView rest = input.rest();
   const Bytes message = (switches & 0x80) != 0 ? Bytes(rest.begin(), rest.end()) : fuzz::edited(input, kind.right);
   BufferSource in(message);
   try {
     const Bytes again = kind.again(in);
-    fuzz::check(std::ranges::equal(again, ByteView(message).first(message.size() - in.remaining())),
+    const ByteView read = ByteView(message).first(message.size() - in.remaining());
+    fuzz::check(kind.shows_words ? again.size() == read.size() : std::ranges::equal(again, read),
                 "written again, it is the same");
   } catch (const ProtocolError&) {
     fuzz::check(message != kind.right, "a right one is not refused");

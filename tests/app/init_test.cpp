@@ -167,6 +167,63 @@ TEST_F(Init, TakesTheSectionThatThePeerSent) {
   }
 }
 
+TEST_F(Init, NamesSeveralAs) {
+  (void)folder_.write("b.csv", people(2));
+  const auto key = make_identity_files("b", folder_ / "keys", 30);
+  for (const char* name : {"shop", "bank"}) (void)make_identity_files(name, folder_ / name, 30);
+  const std::vector<std::string> at_b = {"--party",       "B",
+                                         "--data",        at("b.csv"),
+                                         "--id",          "person_id",
+                                         "--model",       "lr",
+                                         "--out",         at("job.yaml"),
+                                         "--key",         key.key.string(),
+                                         "--certificate", key.certificate.string(),
+                                         "--peer",        "shop=" + at("shop/shop.crt"),
+                                         "--force"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), at_b.begin(), at_b.end());
+    return call(more);
+  };
+  const std::string bank = "bank=" + at("bank/bank.crt");
+  const Result result = with({"--listen", "shop=0.0.0.0:7001", "--dial", "bank=bank.org:7002", "--peer", bank});
+  ASSERT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, AllOf(HasSubstr("shared.model.top is open, which each A must accept"),
+                                HasSubstr("to all other parties"), HasSubstr("--certificate " + at("bank/bank.crt"))));
+  const job::Job job = job::load_job(folder_ / "job.yaml");
+  EXPECT_THAT(job.own.link.names_of_as(), ::testing::ElementsAre("shop", "bank"));
+  EXPECT_EQ(job.own.link.peers[0].listen, "0.0.0.0:7001");
+  EXPECT_EQ(job.own.link.peers[1].dial, "bank.org:7002");
+  EXPECT_EQ(job.own.link.peers[1].certificate, folder_ / "bank/bank.crt");
+  EXPECT_FALSE(job.shared.model.shared_top());
+
+  EXPECT_THAT(with({"--listen", "shop=x:1", "--listen", "bank=x:2"}).err, HasSubstr("--peer bank=FILE is missing"));
+  EXPECT_THAT(with({"--listen", "shop=x:1", "--peer", bank}).err, HasSubstr("--peer bank: there is neither"));
+  EXPECT_THAT(with({"--listen", "shop=x:1", "--listen", "x:2", "--peer", bank}).err, HasSubstr("say NAME=HOST:PORT"));
+  EXPECT_THAT(with({"--listen", "shop=x:1", "--listen", "bank=x:2", "--peer", bank, "--top", "shared"}).err,
+              HasSubstr("--top shared is between B and one A"));
+  EXPECT_THAT(with({"--other", bank, "--name", "b"}).err, HasSubstr("--name and --other are for A"));
+}
+
+TEST_F(Init, NamesTheOtherAs) {
+  (void)folder_.write("b.csv", people(2));
+  const auto key = make_identity_files("shop", folder_ / "keys", 30);
+  const std::vector<std::string> at_a = {
+      "--party", "A",         "--data",   at("b.csv"),      "--id",          "person_id",
+      "--model", "lr",        "--kind",   "label=ignore",   "--out",         at("job.yaml"),
+      "--dial",  "b:7001",    "--key",    key.key.string(), "--certificate", key.certificate.string(),
+      "--peer",  at("b.crt"), "--accept", "open_top",       "--other",       "bank=" + at("bank.crt")};
+  EXPECT_THAT(call(at_a).err, HasSubstr("--name is missing"));
+  std::vector<std::string> named = at_a;
+  named.insert(named.end(), {"--name", "shop"});
+  const Result result = call(named);
+  ASSERT_EQ(result.code, kDone) << result.err;
+  EXPECT_THAT(result.out, HasSubstr("A certificate is not here yet: put it at " + at("bank.crt")));
+  const job::Job job = job::load_job(folder_ / "job.yaml");
+  EXPECT_THAT(job.own.link.names_of_as(), ::testing::ElementsAre("shop", "bank"));
+  EXPECT_EQ(job.own.link.dial, "b:7001");
+  EXPECT_FALSE(job.shared.model.shared_top());
+}
+
 TEST_F(Init, WritesAPairForOneMachine) {
   (void)folder_.write("a.tsv", people(2, '\t'));
   (void)folder_.write("b.csv", people(2, ';'));

@@ -5,6 +5,7 @@
 
 #include "blindfl/base/error.h"
 #include "testing/plain/plain_scheme.h"
+#include "testing/several_parties.h"
 #include "testing/two_parties.h"
 
 namespace blindfl::app::party_shape_test {
@@ -73,6 +74,25 @@ TEST(PartyShapeExchange, TellsEachPartyTheOthersNumbersAndNoNames) {
   EXPECT_EQ(at_b.fields.size(), 2U);
   EXPECT_THAT(words_of(at_b), HasSubstr("61 numeric features, 2 categorical fields"));
   EXPECT_THAT(words_of(at_b), Not(HasSubstr("income")));
+}
+
+TEST(PartyShapeExchange, TellsAllPartiesWhatAllAsHave) {
+  const testing::PlainScheme scheme;
+  testing::SeveralParties parties(3, scheme);
+  const std::vector<std::string> names = testing::names_of_as(3);
+  const auto shape_at = [](std::size_t place) { return PartyShape{.numeric = 10 + place}; };
+  const auto [at_a, at_b] = parties.run(
+      [&](std::size_t place, protocol::Session& s) { return exchange_shapes(s, shape_at(place), names, place); },
+      [&](const protocol::Sessions& all) { return exchange_shapes(all, some_shape(), names, 0); });
+  std::vector<AllShapes> of_all = at_a;
+  of_all.push_back(at_b);
+  for (const AllShapes& shapes : of_all) {
+    ASSERT_EQ(shapes.a.size(), 3U);
+    for (std::size_t i = 0; i < 3; ++i) EXPECT_EQ(shapes.a[i].numeric, 10 + i);
+    EXPECT_EQ(shapes.b.numeric, 61U);
+    EXPECT_EQ(shapes.a.name(2), "a3");
+    EXPECT_EQ(shapes.a.together().numeric, 33U);
+  }
 }
 
 }  // namespace

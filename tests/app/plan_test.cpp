@@ -70,12 +70,12 @@ TEST(JobLayers, OfEachModelAreTheOnesThatItBuilds) {
     const JobLayers layers = job_layers(shared_of(c.kind), a, numeric_shape(3), 1000);
     ASSERT_TRUE(layers.numeric.has_value());
     EXPECT_EQ(layers.numeric->out, c.numeric);
-    EXPECT_EQ(layers.numeric->shape.in_a, a.numeric);
-    EXPECT_EQ(layers.numeric->shape.in_b, 3U);
+    EXPECT_EQ(layers.numeric->shapes.front().in_a, a.numeric);
+    EXPECT_EQ(layers.numeric->shapes.front().in_b, 3U);
     ASSERT_EQ(layers.categories.has_value(), embeds);
     if (embeds) {
       EXPECT_EQ(layers.categories->out, c.categories);
-      EXPECT_EQ(layers.categories->shape.fields_a.size(), 2U);
+      EXPECT_EQ(layers.categories->shapes.front().fields_a.size(), 2U);
     }
   }
 }
@@ -184,7 +184,7 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   const JobLayers layers = job_layers(shared, a, b, 1280);
   const auto schemes = job_schemes(shared.scheme);
   const protocol::LayerPlan plan =
-      plan_source(layers.numeric->shape, layers.numeric->out, layers.numeric->options, pointers_to(schemes));
+      plan_source(layers.numeric->shapes.front(), layers.numeric->out, layers.numeric->options, pointers_to(schemes));
   ASSERT_EQ(plan.spec.scheme_a, "lattice");
   ASSERT_EQ(plan.spec.scheme_b, "lattice");
   const protocol::MatMulParams params(plan.spec);
@@ -207,12 +207,38 @@ TEST(Estimate, HasThePlannersBytesAndThoseOfOpening) {
   EXPECT_EQ(all.layers.front().rows, plan.rows);
 }
 
+TEST(Estimate, OfSeveralAsHasThatOfEachPair) {
+  const job::Shared shared = shared_of(ModelKind::kWdl);
+  const ShapesOfA both({mixed_shape(), numeric_shape(40)}, {"shop", "bank"});
+  const PartyShape b = mixed_shape();
+  const JobEstimate all = estimate(shared, both, b, 5000, kLink);
+  ASSERT_EQ(all.per_pair.size(), 2U);
+  EXPECT_EQ(all.per_step.bytes_to_a, all.per_pair[0].bytes_to_a + all.per_pair[1].bytes_to_a) << "B's line has all";
+  EXPECT_EQ(all.per_step.bytes_to_b, all.per_pair[0].bytes_to_b + all.per_pair[1].bytes_to_b);
+  EXPECT_EQ(all.per_step.rounds, std::max(all.per_pair[0].rounds, all.per_pair[1].rounds)) << "at the same time";
+  const double slowest = std::max(all.per_pair[0].seconds(kLink), all.per_pair[1].seconds(kLink));
+  EXPECT_GE(all.per_step.seconds(kLink), slowest);
+  EXPECT_LT(all.per_step.seconds(kLink), all.per_pair[0].seconds(kLink) + all.per_pair[1].seconds(kLink));
+
+  std::vector<std::string> names;
+  for (const LayerEstimate& layer : all.layers) names.push_back(layer.name);
+  EXPECT_THAT(names, ::testing::ElementsAre("wide with shop", "deep with shop", "wide with bank"))
+      << "the bank has no fields, and B's tables are shared with the first A";
+  const std::uint64_t openings = opened(128, 1) + opened(128, 64);
+  EXPECT_GT(all.per_pair[1].bytes_to_b, openings) << "its share of the deep layer's output is opened all the same";
+  EXPECT_NE(estimate_text(all).find("from the A's to B"), std::string::npos);
+
+  const JobEstimate one = estimate(shared, mixed_shape(), b, 5000, kLink);
+  ASSERT_EQ(one.per_pair.size(), 1U);
+  EXPECT_EQ(one.per_pair.front(), one.per_step);
+}
+
 TEST(Estimate, OfEmbeddingsHasThePlannersCost) {
   const job::Shared shared = shared_of(ModelKind::kDlrm);
   const JobLayers layers = job_layers(shared, mixed_shape(), mixed_shape(), 1000);
   const auto schemes = job_schemes(shared.scheme);
-  const protocol::EmbedPlan plan =
-      plan_source(layers.categories->shape, layers.categories->out, layers.categories->options, pointers_to(schemes));
+  const protocol::EmbedPlan plan = plan_source(layers.categories->shapes.front(), layers.categories->out,
+                                               layers.categories->options, pointers_to(schemes));
   const JobEstimate all = estimate(shared, mixed_shape(), mixed_shape(), 1000, kLink);
   ASSERT_EQ(all.layers.size(), 2U);
   EXPECT_EQ(all.layers[0].name, "numeric");

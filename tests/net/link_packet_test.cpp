@@ -44,6 +44,8 @@ TEST(LinkPacket, ComesBackAsItWasSent) {
   const auto bye = std::get<ByePacket>(decode_packet(encode_packet(ByePacket{ByeReason::kInterrupted, "lunch"})));
   EXPECT_EQ(bye.reason, ByeReason::kInterrupted);
   EXPECT_EQ(bye.words, "lunch");
+  EXPECT_EQ(std::get<NotePacket>(decode_packet(encode_packet(NotePacket{"it waits\nfor bank"}))).words,
+            "it waits?for bank");
   const auto data = std::get<DataPacket>(decode_packet({kDataKind, std::byte{1}, std::byte{2}}));
   EXPECT_EQ(Bytes(data.bytes().begin(), data.bytes().end()), (Bytes{std::byte{1}, std::byte{2}}));
 }
@@ -64,8 +66,11 @@ TEST(LinkPacket, OfAnotherSizeOrKindIsRefused) {
   EXPECT_THROW((void)decode_packet(packet('D', kLargestData + 1)), ProtocolError);
   EXPECT_THROW((void)decode_packet(packet('B', 0)), ProtocolError);
   EXPECT_THROW((void)decode_packet(packet('B', 2 + kLongestReason)), ProtocolError);
+  EXPECT_THROW((void)decode_packet(packet('N', 0)), ProtocolError);
+  EXPECT_NO_THROW((void)decode_packet(packet('N', kLongestReason)));
+  EXPECT_THROW((void)decode_packet(packet('N', 1 + kLongestReason)), ProtocolError);
   for (int kind = 0; kind < 256; ++kind) {
-    if (std::string_view("HDABC").find(static_cast<char>(kind)) != std::string_view::npos) continue;
+    if (std::string_view("HDABCN").find(static_cast<char>(kind)) != std::string_view::npos) continue;
     EXPECT_THROW((void)decode_packet(packet(static_cast<char>(kind), 8)), ProtocolError);
   }
 }

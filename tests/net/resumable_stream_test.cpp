@@ -323,6 +323,44 @@ TEST_F(StreamPair, CountsOnlyConnectedTimeAsSilence) {
   EXPECT_THROW(waiting.write(numbers(1)), TransportError) << "it is lost for good";
 }
 
+TEST_F(StreamPair, TellsAWaitingPersonWhatThePeerNotesBesideTheStream) {
+  std::vector<std::string> heard;
+  ResumableStream waiting(
+      {.window = kWindow, .on_notice = [&](const LinkNotice& notice) { heard.push_back(notice.words); }}, [] {});
+  const HelloPacket hello = waiting.hello();
+  b_.connected(hello);
+  waiting.connected(b_.hello());
+  b_.write(numbers(5));
+  b_.note("it waits for shop");
+  b_.note("it waits for bank");
+  carry(b_, waiting);
+  EXPECT_EQ(read(waiting, 5), numbers(5)) << "notes are no bytes of the stream";
+  EXPECT_THAT(heard, ::testing::ElementsAre()) << "nobody waits";
+  std::thread reader([&] { EXPECT_THROW((void)read(waiting, 1), TransportError); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  waiting.fail("over");
+  reader.join();
+  EXPECT_THAT(heard, ::testing::ElementsAre("the peer says: it waits for bank")) << "the last";
+  EXPECT_THROW(b_.note(""), InvalidArgument);
+}
+
+TEST_F(StreamPair, ShowsNoMoreNotesThanPeopleWouldRead) {
+  std::size_t heard = 0;
+  ResumableStream waiting({.window = kWindow, .on_notice = [&](const LinkNotice& /*notice*/) { ++heard; }}, [] {});
+  const HelloPacket hello = waiting.hello();
+  b_.connected(hello);
+  waiting.connected(b_.hello());
+  std::thread reader([&] { EXPECT_THROW((void)read(waiting, 1), TransportError); });
+  for (int i = 0; i < 2000; ++i) {
+    waiting.deliver(NotePacket{"again"});
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  }
+  waiting.fail("over");
+  reader.join();
+  EXPECT_GE(heard, 1U);
+  EXPECT_LE(heard, 130U);
+}
+
 TEST_F(StreamPair, EndsWithAPeerThatTakesNothing) {
   ResumableStream waiting({.window = kWindow, .silence = std::chrono::milliseconds(100)}, [] {});
   const HelloPacket hello = waiting.hello();

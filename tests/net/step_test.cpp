@@ -78,6 +78,15 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {run::steps::kFeatureShape, 40},
       {run::steps::kRunOffer, 41},
       {run::steps::kStopVote, 42},
+      {run::steps::kGathering, 43},
+      {run::steps::kShapeOfOther, 44},
+      {protocol::steps::kMaskOffer, 100},
+      {protocol::steps::kMaskOffers, 101},
+      {protocol::steps::kMaskProof, 102},
+      {protocol::steps::kMaskProofs, 103},
+      {protocol::steps::kMaskVerdict, 104},
+      {protocol::steps::kMaskVerdicts, 105},
+      {protocol::steps::kMaskedOutputShare, 106},
       {mpc::steps::kComparison, 50},
       {mpc::steps::kChoices, 51},
       {mpc::steps::kSelection, 52},
@@ -178,6 +187,15 @@ TEST(Step, SaysWhatProtectsIt) {
       {run::steps::kFeatureShape, "public"},
       {run::steps::kRunOffer, "public"},
       {run::steps::kStopVote, "public"},
+      {run::steps::kGathering, "public"},
+      {run::steps::kShapeOfOther, "public"},
+      {protocol::steps::kMaskOffer, "public"},
+      {protocol::steps::kMaskOffers, "public"},
+      {protocol::steps::kMaskProof, "public"},
+      {protocol::steps::kMaskProofs, "public"},
+      {protocol::steps::kMaskVerdict, "public"},
+      {protocol::steps::kMaskVerdicts, "public"},
+      {protocol::steps::kMaskedOutputShare, "padded"},
       {protocol::steps::kObliviousHello, "public"},
       {protocol::steps::kObliviousTrees, "padded"},
       {protocol::steps::kObliviousTiles, "padded"},
@@ -225,7 +243,7 @@ TEST(Step, SaysWhatProtectsIt) {
 }
 
 TEST(Step, OfANumberAloneIsUnknown) {
-  for (const std::uint16_t number : {0, 18, 38, 43, 9999, 0xFFFF}) {
+  for (const std::uint16_t number : {0, 18, 38, 45, 9999, 0xFFFF}) {
     const Step step = all_steps().known(Step::numbered(number));
     EXPECT_THAT([&] { (void)describe(step); }, ThrowsMessage<InvalidArgument>(HasSubstr(std::to_string(number))));
     EXPECT_EQ(name_of(step), "unknown");
@@ -241,15 +259,15 @@ TEST(Step, IsItsNumber) {
 }
 
 TEST(StepTable, RefusesANumberOrANameThatIsTaken) {
-  constexpr StepInfo kFirst{100, Protection::kPublic, "first", "something", "nothing"};
-  constexpr StepInfo kSameNumber{100, Protection::kPublic, "second", "something", "nothing"};
-  constexpr StepInfo kSameName{101, Protection::kPublic, "first", "something", "nothing"};
+  constexpr StepInfo kFirst{200, Protection::kPublic, "first", "something", "nothing"};
+  constexpr StepInfo kSameNumber{200, Protection::kPublic, "second", "something", "nothing"};
+  constexpr StepInfo kSameName{201, Protection::kPublic, "first", "something", "nothing"};
   const std::vector<Step> first = {kFirst};
   const std::vector<Step> number = {kSameNumber};
   const std::vector<Step> name = {kSameName};
   EXPECT_EQ(StepTable({first, all_steps().steps()}).steps().size(), all_steps().steps().size() + 1);
   EXPECT_THAT([&] { (void)StepTable({first, number}); }, ThrowsMessage<InvalidArgument>(HasSubstr("'second'")));
-  EXPECT_THAT([&] { (void)StepTable({first, name}); }, ThrowsMessage<InvalidArgument>(HasSubstr("step 101")));
+  EXPECT_THAT([&] { (void)StepTable({first, name}); }, ThrowsMessage<InvalidArgument>(HasSubstr("step 201")));
   EXPECT_THROW((void)StepTable({std::vector{Step::numbered(7)}}), InvalidArgument) << "no words";
 }
 

@@ -65,13 +65,16 @@ class World:
 
     def __init__(self, folder, programs, data, show, names=kNames):
         self.folder, self.show, self.names = Path(folder), show, names
-        self.port = str(free_port())
+        self.ports = {}  # that of each port on the page
         self.environment = dict(os.environ, PATH=f"{programs}:{os.environ['PATH']}", BLINDFL_DATA=str(data))
         for name in names.values():
             (self.folder / name).mkdir()
 
+    def port(self, of_page):
+        return self.ports.setdefault(of_page, str(free_port()))
+
     def start(self, name, text):
-        text = re.sub(r"(?:\w+\.example|0\.0\.0\.0):\d+", "127.0.0.1:" + self.port, text)
+        text = re.sub(r"(?:\w+\.example|0\.0\.0\.0):(\d+)", lambda found: "127.0.0.1:" + self.port(found[1]), text)
         log = open(self.folder / f"{name or 'between'}.log", "w+")
         process = subprocess.Popen(["bash", "-euo", "pipefail", "-c", text], cwd=self.folder / name, env=self.environment,
                                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT)

@@ -179,6 +179,26 @@ TEST(Disclosure, NamesASeedOfInitialWeights) {
   }
 }
 
+TEST(Disclosure, OfSeveralAsIsThatOfTheirSum) {
+  for (const std::size_t as : {1U, 2U, 4U}) {
+    DisclosureFacts model;
+    model.as = as;
+    const auto sum_at_b = Contains(HasSubstr("only the sum over all " + std::to_string(as) + " A's"));
+    const Disclosure at_b = disclosure_of(Party::kB, model);
+    const Disclosure at_a = disclosure_of(Party::kA, model);
+    if (as == 1) {
+      EXPECT_THAT(at_b.never_saw, Not(sum_at_b));
+      EXPECT_THAT(at_a.learned, Not(Contains(HasSubstr("other A"))));
+      continue;
+    }
+    EXPECT_THAT(at_b.never_saw, sum_at_b);
+    const std::string others = as == 2 ? "the other A" : "the other 3 A's";
+    EXPECT_THAT(at_a.learned, Contains(StartsWith("Of " + others + ": that they take part")));
+    EXPECT_THAT(at_a.could_work_out, Contains(HasSubstr("where " + others + " tell B their own parts")));
+    EXPECT_THAT(at_a.never_saw, Contains(StartsWith("What " + others + " sent to B")));
+  }
+}
+
 TEST(Disclosure, DependsOnWhatTheModelHas) {
   const auto said = [](Party party, const DisclosureFacts& model) {
     const Disclosure all = disclosure_of(party, model);

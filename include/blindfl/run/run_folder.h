@@ -71,7 +71,7 @@ class RunFolder {
   [[nodiscard]] std::filesystem::path checkpoint_path(std::uint64_t step) const;
 
   /// Ledgers are never overwritten: a name that is not taken.
-  [[nodiscard]] std::filesystem::path new_ledger_path() const;
+  [[nodiscard]] std::filesystem::path new_ledger_path(std::string_view link = {}) const;
 
   /// Checkpoints, the newest first. Nothing is known of their content.
   [[nodiscard]] std::vector<SavedStep> checkpoints() const;

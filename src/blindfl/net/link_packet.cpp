@@ -14,7 +14,8 @@ enum class Kind : std::uint8_t {
   kData = static_cast<std::uint8_t>(kDataKind),
   kCredit = 'A',
   kBye = 'B',
-  kByeSeen = 'C'
+  kByeSeen = 'C',
+  kNote = 'N'
 };
 
 constexpr std::size_t kHelloBytes = 4 + 16 + 16 + 8 + 8;
@@ -55,6 +56,10 @@ Bytes encode_packet(const LinkPacket& packet) {
     out.write_u8(static_cast<std::uint8_t>(bye->reason));
     const auto words = std::as_bytes(std::span(bye->words));
     out.write(words.first(std::min(words.size(), kLongestReason)));
+  } else if (const auto* note = std::get_if<NotePacket>(&packet)) {
+    begin(Kind::kNote);
+    const auto words = std::as_bytes(std::span(note->words));
+    out.write(words.first(std::min(words.size(), kLongestReason)));
   } else {
     begin(Kind::kByeSeen);
   }
@@ -90,6 +95,9 @@ LinkPacket decode_packet(Bytes bytes) {
     case Kind::kByeSeen:
       check_size(body == 0);
       return ByeSeenPacket{};
+    case Kind::kNote:
+      check_size(body >= 1 && body <= kLongestReason);
+      return NotePacket{printable_words({reinterpret_cast<const char*>(bytes.data()) + 1, body})};
   }
   fail<ProtocolError>("the peer sent a packet of kind ", static_cast<unsigned>(kind), ", which is none");
 }

@@ -18,6 +18,7 @@
 //   'A'  credit   bytes consumed so far (8): the receiver may forget them, and send that much further
 //   'B'  bye      a reason (1), then words for people, at most kLongestReason bytes: no data follows
 //   'C'  bye seen nothing
+//   'N'  note     words for people, 1 to kLongestReason bytes: from B, whom it waits for where it has several peers
 
 namespace blindfl::net {
 
@@ -47,8 +48,11 @@ struct ByePacket {
   std::string words;
 };
 struct ByeSeenPacket {};
+struct NotePacket {
+  std::string words;
+};
 
-using LinkPacket = std::variant<HelloPacket, DataPacket, CreditPacket, ByePacket, ByeSeenPacket>;
+using LinkPacket = std::variant<HelloPacket, DataPacket, CreditPacket, ByePacket, ByeSeenPacket, NotePacket>;
 
 /// The bytes of a packet. Data packets are not made here: theirs are pieces of what the stream keeps.
 [[nodiscard]] Bytes encode_packet(const LinkPacket& packet);

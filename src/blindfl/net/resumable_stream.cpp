@@ -17,6 +17,9 @@ constexpr std::size_t kFirstPacket = std::size_t{1} << 14;
 /// Between two looks at the clock of a peer that may be silent for so long and no longer.
 constexpr std::chrono::milliseconds kShortestWait{50};
 
+/// Notes of a peer that are shown, and one more for each second: it must not fill a log.
+constexpr std::uint64_t kFirstNotes = 100;
+
 ResumableStream::Part whole(Bytes bytes) {
   const std::size_t size = bytes.size();
   return {std::make_shared<const Bytes>(std::move(bytes)), 0, size};
@@ -162,6 +165,15 @@ void ResumableStream::linger(std::chrono::milliseconds at_most) {
   }
 }
 
+void ResumableStream::note(std::string words) {
+  require<InvalidArgument>(!words.empty(), "a note has no words");
+  {
+    const std::lock_guard lock(mutex_);
+    note_ = std::move(words);
+  }
+  wake_();
+}
+
 // ---- the link's side
 
 HelloPacket ResumableStream::hello() const {
@@ -196,7 +208,8 @@ void ResumableStream::connected(const HelloPacket& peer) {
     connected_ = true;
     ++connections_;
     notice_.reset();
-    if (std::exchange(told_, false)) notice_ = LinkNotice{.words = "the link to the peer is there", .detail = {}};
+    if (std::exchange(told_, false))
+      notice_ = LinkNotice{.words = "the link to the peer is there", .detail = {}, .is_back = true};
   }
   changed_.notify_all();
 }
@@ -232,6 +245,13 @@ void ResumableStream::take_credit(const CreditPacket& credit) {
   while (!kept_.empty() && kept_.front().begin + kept_.front().piece->size() <= forgotten_) kept_.pop_front();
 }
 
+void ResumableStream::take_note(const NotePacket& note) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(connected_time()).count();
+  if (notes_ >= kFirstNotes + static_cast<std::uint64_t>(seconds)) return;
+  ++notes_;
+  notice_ = LinkNotice{.words = "the peer says: " + note.words, .detail = {}};
+}
+
 void ResumableStream::deliver(LinkPacket packet) {
   {
     const std::lock_guard lock(mutex_);
@@ -247,6 +267,8 @@ void ResumableStream::deliver(LinkPacket packet) {
     } else if (auto* bye = std::get_if<ByePacket>(&packet)) {
       peer_bye_ = std::move(*bye);
       owes_bye_seen_ = true;
+    } else if (const auto* note = std::get_if<NotePacket>(&packet)) {
+      take_note(*note);
     } else {
       require<ProtocolError>(bye_.has_value(), "the peer has seen an end that this side did not send");
       bye_seen_ = true;
@@ -289,6 +311,7 @@ std::vector<ResumableStream::Part> ResumableStream::next_packet() {
     credited_ = consumed_;
     return {whole(encode_packet(CreditPacket{consumed_}))};
   }
+  if (!note_.empty()) return {whole(encode_packet(NotePacket{std::exchange(note_, {})}))};
   if (sent_ < written_ && sent_ < forgotten_ + peer_window_) return data_parts();
   if (bye_ && !bye_sent_ && sent_ == written_) {
     bye_sent_ = true;

@@ -50,6 +50,9 @@ class ResumableStream {
   /// Waits until the peer has seen the end, or has read nothing for that long.
   void linger(std::chrono::milliseconds at_most);
   [[nodiscard]] std::uint64_t window() const { return options_.window; }
+  /// Words for the people at the other end, who are told them where they wait; only the last, if there is no connection
+  /// meanwhile. Any thread. Throws InvalidArgument without words.
+  void note(std::string words);
 
   // ---- the link's side
 
@@ -97,6 +100,7 @@ class ResumableStream {
   void take_data(const DataPacket& data);
   void keep(DataPacket data);
   void take_credit(const CreditPacket& credit);
+  void take_note(const NotePacket& note);
   template <class Holds>
   void wait(std::unique_lock<std::mutex>& lock, const Holds& holds);
   /// With the lock held: how long there was a connection, in all.
@@ -138,6 +142,8 @@ class ResumableStream {
   bool bye_sent_ = false;
   bool bye_seen_ = false;
   bool owes_bye_seen_ = false;
+  std::string note_;         ///< for the peer, until it is sent
+  std::uint64_t notes_ = 0;  ///< of the peer's
 };
 
 }  // namespace blindfl::net

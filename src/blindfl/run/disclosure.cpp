@@ -318,7 +318,10 @@ std::string shared_top_openings(const DisclosureFacts& model) {
          rows + ", " + score_rounding(model) + "; nothing else";
 }
 
-Disclosure disclosure_of(Party party, const DisclosureFacts& model) {
+namespace {
+
+/// As if there were one A.
+Disclosure disclosure_of_one(Party party, const DisclosureFacts& model) {
   require<InvalidArgument>(model.numeric || model.categorical,
                            "who learns what: a model has numeric features, categories or both");
   if (party == Party::kA) {
@@ -334,6 +337,32 @@ Disclosure disclosure_of(Party party, const DisclosureFacts& model) {
   return {.learned = joined(learned_by_both(model, party), learned_by_b(model)),
           .could_work_out = within_reach_of_b(model),
           .never_saw = never_seen_by_b(model)};
+}
+
+/// With several A's.
+void add_several(Party party, const DisclosureFacts& model, Disclosure& all) {
+  if (model.as < 2) return;
+  const std::string others = model.as == 2 ? "the other A" : "the other " + std::to_string(model.as - 1) + " A's";
+  if (party == Party::kA) {
+    all.learned.push_back("Of " + others +
+                          ": that they take part, how many features each has and how these are encoded, and how many "
+                          "rows all have in common.");
+    all.could_work_out.push_back(
+        "B sees the sum of what all A's put into Z. Whatever is said here of this A's features is so where " + others +
+        " tell B their own parts: then B sees this A's alone.");
+    all.never_saw.push_back("What " + others + " sent to B, but for what all A's agree on to hide their parts.");
+    return;
+  }
+  all.never_saw.push_back("The part of one A in Z: only the sum over all " + std::to_string(model.as) +
+                          " A's, unless all others tell theirs.");
+}
+
+}  // namespace
+
+Disclosure disclosure_of(Party party, const DisclosureFacts& model) {
+  Disclosure all = disclosure_of_one(party, model);
+  add_several(party, model, all);
+  return all;
 }
 
 }  // namespace blindfl::run

@@ -42,6 +42,7 @@ struct DisclosureFacts {
   int score_bits = 4;            ///< fractional bits that scores are opened with then
   std::size_t scored_rows = 0;   ///< whose scores were opened at the end; 0: none, or not known
   bool opens_mean_loss = false;  ///< of rows kept back, after each epoch
+  std::size_t as = 1;            ///< A's; of several, what is said of A's features is said of all of them together
   std::optional<Party>
       weight_seed{};  ///< whose shares of the initial weights follow from a number in its job, as far as is known
 };

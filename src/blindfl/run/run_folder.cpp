@@ -93,8 +93,10 @@ std::optional<std::uint64_t> number_in(std::string_view name, std::string_view p
   return read.ec == std::errc{} && read.ptr == end ? std::optional(value) : std::nullopt;
 }
 
-std::filesystem::path numbered_ledger(const std::filesystem::path& folder, std::uint64_t number) {
+std::filesystem::path numbered_ledger(const std::filesystem::path& folder, std::string_view link,
+                                      std::uint64_t number) {
   std::string name(kLedger);
+  if (!link.empty()) name.append("-").append(link);
   if (number > 1) name.append("-").append(std::to_string(number));
   return folder / name.append(kLedgerEnding);
 }
@@ -162,9 +164,9 @@ std::filesystem::path RunFolder::checkpoint_path(std::uint64_t step) const {
   return path_ / kCheckpoints / std::string(kStepPrefix).append(digits).append(kStepEnding);
 }
 
-std::filesystem::path RunFolder::new_ledger_path() const {
+std::filesystem::path RunFolder::new_ledger_path(std::string_view link) const {
   for (std::uint64_t number = 1;; ++number) {
-    std::filesystem::path path = numbered_ledger(path_, number);
+    std::filesystem::path path = numbered_ledger(path_, link, number);
     if (!is_there(path)) return path;
   }
 }

@@ -20,6 +20,14 @@ inline constexpr net::StepInfo kStopVote{
     "early",
     "that"};
 
-inline constexpr std::array<net::Step, 3> kAll = {kFeatureShape, kRunOffer, kStopVote};
+inline constexpr net::StepInfo kGathering{
+    43, net::Protection::kPublic, "gathering",
+    "from B with several A's: whom it still waits for, that all are here and in which order, or why it will not begin",
+    "that"};
+inline constexpr net::StepInfo kShapeOfOther{44, net::Protection::kPublic, "feature shape of another A",
+                                             "what an A said of its features, passed on by B to the other A's",
+                                             "how many features that A has, and their encoding"};
+
+inline constexpr std::array<net::Step, 5> kAll = {kFeatureShape, kRunOffer, kStopVote, kGathering, kShapeOfOther};
 
 }  // namespace blindfl::run::steps

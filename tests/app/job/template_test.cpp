@@ -132,6 +132,26 @@ TEST(Template, OfAJobIsThatJob) {
   EXPECT_EQ(parse(render_job(unusual)), unusual);
 }
 
+TEST(Template, OfAJobWithSeveralAsIsThatJob) {
+  Job b = parse(kJobText);
+  b.shared.model.top = protocol::Top::kOpen;
+  b.own.link = {
+      .certificate = "b.crt",
+      .key = "b.key",
+      .peers = {{.name = "shop", .listen = "0.0.0.0:7001", .certificate = "s.crt"},
+                {.name = "bank", .dial = "bank:7002", .certificate = "k.crt", .fingerprint = std::string(64, 'b')}}};
+  EXPECT_EQ(parse(render_job(b)), b);
+  Job a = b;
+  a.own.party = Party::kA;
+  a.own.link = {.name = "shop",
+                .dial = "b:7001",
+                .certificate = "s.crt",
+                .key = "s.key",
+                .peer = "b.crt",
+                .others = {{.name = "bank", .certificate = "k.crt"}}};
+  EXPECT_EQ(parse(render_job(a)), a);
+}
+
 TEST(Template, OfAnUnusualJobLeavesNothingAsItWouldBe) {
   Job job = unusual_job();
   Job defaults;
@@ -140,11 +160,12 @@ TEST(Template, OfAnUnusualJobLeavesNothingAsItWouldBe) {
            [&](const std::string& /*key*/, const Entry& e) { texts.push_back(flow_text(e)); });
   std::size_t i = 0;
   for_each(entries_of(job), {}, [&](const std::string& key, const Entry& entry) {
-    // Listening and plaintext exclude what this job does instead; accepting is A's; a positive class is for two; an
-    // open top rounds no scores.
+    // Listening, plaintext and several A's exclude what this job does instead; accepting is A's; a positive class is
+    // for two; an open top rounds no scores.
     const bool excluded = key == "shared.model.score_bits" || key == "shared.training.row_weights" ||
                           key == "private.link.listen" || key == "private.link.plaintext" || key == "private.accept" ||
-                          key == "private.data.label.positive";
+                          key == "private.data.label.positive" || key == "private.link.name" ||
+                          key == "private.link.peers" || key == "private.link.others";
     EXPECT_NE(flow_text(entry) == texts[i++], !excluded)
         << key << " should be another, so that the test means something";
   });

@@ -49,7 +49,7 @@ struct ScoringParty {
     PreparedRows rows;
     rows.ids = ids;
     std::ostringstream out;
-    return align_scored(session, job, rows, file(), kept(), out);
+    return align_scored(session, {}, job, rows, file(), kept(), session.id(), out);
   }
 };
 

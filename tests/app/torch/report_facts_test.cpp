@@ -22,12 +22,13 @@ run::RunReport report_of(const job::Shared& shared, Party party, std::size_t fea
   job::Job job;
   job.shared = shared;
   const PartyShape shape = binary_shape(features);
+  const ShapesOfA shapes_a(shape);
   const JobModel model;
   const auto channels = net::make_memory_channels();
   const JobEstimate expected = estimate(job_layers(shared, shape, shape, rows), shared.scheme, job_link(shared.scheme));
   return training_report(
-      {.job = job, .party = party, .mine = shape, .theirs = shape, .expected = expected, .model = model}, {},
-      *channels.first);
+      {.job = job, .party = party, .shapes_a = shapes_a, .shape_b = shape, .expected = expected, .model = model}, {},
+      {channels.first.get()});
 }
 
 std::string fact(const run::RunReport& report, const std::string& name) {

@@ -55,7 +55,7 @@ class FinishedModel : public ::testing::Test {
                              .rows = 3,
                              .trained = 3,
                              .shared = shared,
-                             .shape_a = a.shape(),
+                             .shapes_a = a.shape(),
                              .shape_b = b.shape()};
       const JobModel model = make_model(s, shared.model, job_layers(shared, a.shape(), b.shape(), 3));
       Random random = s.random();
@@ -82,7 +82,8 @@ TEST_F(FinishedModel, ScoresAsItDidWhenItWasSavedAsOftenAsItIsAsked) {
   ASSERT_EQ(expected.size(0), 3);
   const LoadedModel a = LoadedModel::from(folder_of(Party::kA), Party::kA);
   const LoadedModel b = LoadedModel::from(folder_of(Party::kB), Party::kB);
-  testing::TwoParties parties(pointers_to(schemes_), testing::make_channels(), testing::Record::kNo, {a.keys, b.keys});
+  testing::TwoParties parties(pointers_to(schemes_), testing::make_channels(), testing::Record::kNo,
+                              {a.keys.front(), b.keys.front()});
   const auto scores = parties.run([&](protocol::Session& s) {
     const LoadedModel& loaded = s.party() == Party::kA ? a : b;
     const PreparedRows rows = rows_of(loaded.preparation, s.party());

@@ -49,6 +49,7 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
   testing::TwoParties parties(pointers_to(schemes));
   const JobLayers layers = job_layers(any.shared, a, b, kRows);
   const JobEstimate expected = estimate(layers, any.shared.scheme, job_link(any.shared.scheme));
+  const ShapesOfA shapes_a(a);
   const auto report = [&](protocol::Session& session) {
     const Party party = session.party();
     job::Job job = job_of(party, line_speed);
@@ -56,13 +57,9 @@ Reports reports_of(const PartyShape& a, const PartyShape& b, double line_speed,
     const JobModel model = make_model(session, job.shared.model, layers);
     run::RunSummary summary;
     summary.party = party;
-    const run::RunReport made = training_report({.job = job,
-                                                 .party = party,
-                                                 .mine = party == Party::kA ? a : b,
-                                                 .theirs = party == Party::kA ? b : a,
-                                                 .expected = expected,
-                                                 .model = model},
-                                                summary, *parties.recording(party).channel());
+    const run::RunReport made = training_report(
+        {.job = job, .party = party, .shapes_a = shapes_a, .shape_b = b, .expected = expected, .model = model}, summary,
+        {parties.recording(party).channel().get()});
     return std::pair(run::report_html(made), made.model.encrypted_update);
   };
   const auto [of_a, of_b] = parties.run(report);

@@ -179,7 +179,7 @@ std::string align_as_they_are(const std::vector<std::string>& of_a, const std::v
     return [&job, &ids](protocol::Session& session) {
       std::ostringstream out;
       try {
-        EXPECT_EQ(align_rows(session, job, rows_of(ids), "training rows", out).size(), 3U);
+        EXPECT_EQ(align_rows(session, {}, job, rows_of(ids), "training rows", out).size(), 3U);
       } catch (const DataError& error) {
         return std::string(error.what());
       }
@@ -210,7 +210,7 @@ TEST(AlignedIds, HaveAnotherDigestInEachSession) {
     const job::Job job;
     (void)parties.run([&](protocol::Session& session) {
       std::ostringstream out;
-      return align_rows(session, job, rows_of({"x", "y", "z"}), "training rows", out).size();
+      return align_rows(session, {}, job, rows_of({"x", "y", "z"}), "training rows", out).size();
     });
     for (const testing::RecordedMessage& message : parties.recording(Party::kA).messages()) {
       if (message.message.step == protocol::steps::kAlignedOrder) return message.payload;

@@ -70,6 +70,9 @@ class GrpcTransport final : public Transport {
   /// The port that a listener listens on.
   [[nodiscard]] int port() const;
 
+  /// Tells the people at the other end something, where they wait for this side: `GrpcOptions::on_notice` there, with
+  /// "the peer says: " before it. At most 200 characters of printable ASCII. Any thread.
+  void note(const std::string& words);
   /// Tells the peer that this side's user stopped it. Any thread.
   void interrupt();
   /// How often the link was made again.

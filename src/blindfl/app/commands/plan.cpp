@@ -11,6 +11,7 @@
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/shape_options.h"
+#include "blindfl/base/text.h"
 #include "blindfl/data/number.h"
 
 namespace blindfl::app {
@@ -48,12 +49,39 @@ protocol::Link read_link(const Arguments& arguments, const job::Scheme& scheme) 
   return link;
 }
 
-/// Both parties' features, and the rows that they have in common.
+/// All parties' features, and the rows that they have in common.
 struct Facts {
-  PartyShape a{};
+  ShapesOfA a{};
   PartyShape b{};
   std::size_t rows = 0;
 };
+
+/// What each has, of several A's: an A also says it of B, whom it calls that.
+void take_shapes_of_several(const Arguments& arguments, const job::Job& job, const PartyShape& own, Facts& facts,
+                            std::ostream& out) {
+  const bool is_a = job.own.party == Party::kA;
+  const std::vector<std::string> names = job.own.link.names_of_as();
+  std::vector<std::string> peers = names;
+  if (is_a) peers.front() = "B";  // this A is the first of them
+  std::vector<std::optional<PartyShape>> said = read_peer_shapes(arguments, peers, PartyShape{}.encoding);
+  std::vector<std::string> unsaid;
+  for (std::size_t i = 0; i < said.size(); ++i) {
+    if (!said[i]) unsaid.push_back(peers[i]);
+  }
+  if (!unsaid.empty()) {
+    out << listed(unsaid) << (unsaid.size() == 1 ? " is" : " are")
+        << " taken to have what this party has; say --peer-features " << unsaid.front() << "=N and --peer-fields "
+        << unsaid.front() << "=N if you know.\n\n";
+  }
+  facts.b = own;
+  if (is_a) {
+    facts.b = said.front().value_or(own);
+    said.front() = own;
+  }
+  std::vector<PartyShape> shapes;
+  for (const std::optional<PartyShape>& shape : said) shapes.push_back(shape.value_or(own));
+  facts.a = ShapesOfA(std::move(shapes), names);
+}
 
 Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& out) {
   std::optional<PartyShape> own = read_shape(arguments, false, job.own.data.numeric);
@@ -63,14 +91,18 @@ Facts read_facts(const Arguments& arguments, const job::Job& job, std::ostream& 
   require<UsageError>(own.has_value(), "--features or --fields is missing: say what this party has");
   require<UsageError>(arguments.has("rows") || from_file, "--rows is missing: say how many rows are trained on");
 
+  Facts facts;
+  facts.rows =
+      arguments.has("rows") ? static_cast<std::size_t>(arguments.integer("rows", 1, kMostRows)) : from_file->rows;
+  if (job.own.link.several_as()) {
+    take_shapes_of_several(arguments, job, *own, facts, out);
+    return facts;
+  }
   std::optional<PartyShape> peer = read_shape(arguments, true, PartyShape{}.encoding);
   if (!peer) {
     out << "The peer is taken to have what this party has; say --peer-features and --peer-fields if you know.\n\n";
     peer = own;
   }
-  Facts facts;
-  facts.rows =
-      arguments.has("rows") ? static_cast<std::size_t>(arguments.integer("rows", 1, kMostRows)) : from_file->rows;
   const bool is_a = job.own.party == Party::kA;
   facts.a = is_a ? *own : *peer;
   facts.b = is_a ? *std::move(peer) : *std::move(own);
@@ -94,7 +126,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   out << estimate_text(expected);
   out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
   if (job.own.party == Party::kA) {
-    out << consent_line(job.own, open_top_facts(job.shared, facts.a, facts.b)) << "\n";
+    out << consent_line(job.own, open_top_facts(job.shared, facts.a[0], facts.b)) << "\n";
   }
 }
 
@@ -106,7 +138,8 @@ std::string more_help_of_plan() {
          "examples:\n"
          "  blindfl plan --job a.yaml --features 300 --peer-features 40 --rows 100000\n"
          "  blindfl plan --job b.yaml --features 13 --fields 1000,200:5 --peer-fields 10000,12 --rows 50000 --link "
-         "100\n";
+         "100\n"
+         "  blindfl plan --job b.yaml --peer-features shop=40 --peer-features bank=300 --rows 50000     with two A's\n";
 }
 
 }  // namespace

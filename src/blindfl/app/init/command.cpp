@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "blindfl/app/init/acceptance.h"
+#include "blindfl/app/init/link_draft.h"
 #include "blindfl/app/init/party_draft.h"
 #include "blindfl/app/init/shared_draft.h"
 #include "blindfl/app/job/template.h"
@@ -30,6 +31,7 @@ struct Outcome {
   path file;
   job::Job job;
   std::optional<LinkFiles> link{};
+  std::vector<path> certificates{};  ///< of the others
 };
 
 std::string letter(Party party) {
@@ -81,7 +83,8 @@ void check_flags(const Arguments& arguments) {
     }
     return;
   }
-  for (const std::string_view flag : {"party", "listen", "dial", "certificate", "key", "peer", "shared-from"}) {
+  for (const std::string_view flag :
+       {"party", "listen", "dial", "certificate", "key", "peer", "name", "other", "shared-from"}) {
     require<UsageError>(!arguments.has(flag), "--both is for trying on one machine: leave out --", flag);
   }
 }
@@ -126,6 +129,7 @@ Outcome outcome_of(const PartyDraft& draft, const job::Shared& shared, const Arg
     LinkDraft link = draft_link(draft.party, folder, arguments, questions);
     outcome.job.own.link = std::move(link.link);
     outcome.link = std::move(link.files);
+    outcome.certificates = std::move(link.certificates);
   }
   if (draft.is_a()) outcome.job.own.accept = read_acceptance(arguments, questions, shared.model, out);
   return outcome;
@@ -150,6 +154,14 @@ void make_identity(const LinkFiles& link, std::ostream& out) {
       << describe_certificate(net::load_certificate(made.certificate));
 }
 
+void tell_certificate(const Outcome& outcome, const path& certificate, std::ostream& out) {
+  if (outcome.job.own.link.several_as() ? !std::filesystem::exists(certificate) : !outcome.link->peer_is_there) {
+    out << (outcome.job.own.link.several_as() ? "     A certificate" : "     The peer's certificate")
+        << " is not here yet: put it at " << certificate.string() << '\n';
+  }
+  out << "     Compare fingerprints by phone: blindfl fingerprint --certificate " << certificate.string() << '\n';
+}
+
 void tell_next_alone(const Outcome& outcome, bool took_shared, std::ostream& out) {
   out << "\nWhat to do next:\n  1. Look through " << outcome.file.string()
       << ": kinds of columns are guesses. `blindfl parameters` explains every option.\n";
@@ -162,12 +174,10 @@ void tell_next_alone(const Outcome& outcome, bool took_shared, std::ostream& out
   if (!outcome.link) {
     out << "  3. There is no TLS: only inside a link that is protected.\n";
   } else {
-    out << "  3. Send " << outcome.link->own.certificate.string() << " to the peer, unless it has it.\n";
-    if (!outcome.link->peer_is_there) {
-      out << "     The peer's certificate is not here yet: put it at " << outcome.link->peer.string() << '\n';
-    }
-    out << "     Compare fingerprints by phone: blindfl fingerprint --certificate " << outcome.link->peer.string()
-        << '\n';
+    const bool several = outcome.job.own.link.several_as();
+    out << "  3. Send " << outcome.link->own.certificate.string()
+        << (several ? " to all other parties, unless they have it.\n" : " to the peer, unless it has it.\n");
+    for (const path& certificate : outcome.certificates) tell_certificate(outcome, certificate, out);
   }
   out << "  4. See what it will take: blindfl plan --job " << outcome.file.string()
       << "\n  5. Train, at the same time as the peer: blindfl train --job " << outcome.file.string() << '\n';
@@ -248,11 +258,25 @@ std::vector<Option> init_options() {
       {.name = "classes", .placeholder = "N", .summary = "of the labels; B's file tells"},
       {.name = "align", .placeholder = "MODE", .summary = "aligned, intersection, only_b or union"},
       {.name = "shared-from", .placeholder = "FILE", .summary = "the peer's job file, or its section `shared`"},
-      {.name = "listen", .placeholder = "ADDRESS", .summary = "wait for the peer at this HOST:PORT"},
-      {.name = "dial", .placeholder = "ADDRESS", .summary = "call the peer, who listens at this HOST:PORT"},
+      {.name = "listen",
+       .placeholder = "ADDRESS",
+       .summary = "wait for the peer at this HOST:PORT; B with several A's: NAME=HOST:PORT of each",
+       .repeats = true},
+      {.name = "dial",
+       .placeholder = "ADDRESS",
+       .summary = "call the peer, who listens at this HOST:PORT; B with several A's: as --listen",
+       .repeats = true},
       {.name = "certificate", .placeholder = "FILE", .summary = "this party's; else: the one in keys/, or a new one"},
       {.name = "key", .placeholder = "FILE", .summary = "its private key"},
-      {.name = "peer", .placeholder = "FILE", .summary = "the peer's certificate; else: the other one in keys/"},
+      {.name = "peer",
+       .placeholder = "FILE",
+       .summary = "the peer's certificate; else: the other one in keys/; B with several A's: NAME=FILE of each",
+       .repeats = true},
+      {.name = "name", .placeholder = "NAME", .summary = "A, one of several: what B and the others call it"},
+      {.name = "other",
+       .placeholder = "NAME=FILE",
+       .summary = "A, one of several: another one and its certificate",
+       .repeats = true},
       {.name = "plaintext", .placeholder = {}, .summary = "no TLS: only inside a link that is protected"},
       {.name = "accept",
        .placeholder = "WHAT",
@@ -280,6 +304,10 @@ std::string more_help_of_init() {
          "  blindfl init --party B --data b.csv --label income        B begins, and sends its section `shared` to A\n"
          "  blindfl init --party A --data a.csv --dial b.org:7000 --shared-from from_b.yaml\n"
          "                                                            and --accept open_top, if A accepts it\n"
+         "  blindfl init --party B --data b.csv --label income --listen shop=0.0.0.0:7000 --listen bank=0.0.0.0:7001 "
+         "--peer shop=shop.crt --peer bank=bank.crt\n"
+         "  blindfl init --party A --data a.csv --name shop --other bank=bank.crt --dial b.org:7000 --peer b.crt "
+         "--shared-from from_b.yaml --accept open_top\n"
          "  blindfl init --both --data a.csv --peer-data b.csv        to try both on this machine\n";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <ostream>
 
+#include "blindfl/app/init/link_draft.h"
 #include "blindfl/app/init/one_hot_hint.h"
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
@@ -15,7 +16,6 @@ using job::AlignmentMode;
 using job::ModelKind;
 
 constexpr std::int64_t kMostDraftedClasses = 10000;
-constexpr std::string_view kLocalAddress = "127.0.0.1:7000";
 
 template <class E>
 E parse_choice(const std::string& word, std::string_view flag) {
@@ -100,8 +100,18 @@ AlignmentMode choose_alignment(std::span<const PartyDraft> drafts, const Argumen
 /// that, and so it is said, on the screen and in the file.
 void choose_top(SharedDraft& draft, const Arguments& arguments, std::ostream& out) {
   protocol::Top& top = draft.shared.model.top;
+  const bool several = names_several(arguments);
   if (arguments.has("top")) {
     top = parse_choice<protocol::Top>(arguments.text("top"), "top");
+    require<UsageError>(!several || top == protocol::Top::kOpen,
+                        "--top shared is between B and one A; with several it is open, which each of them must accept");
+    return;
+  }
+  if (several) {
+    top = protocol::Top::kOpen;
+    draft.remarks["shared.model.top"] =
+        "Written by `blindfl init`: a shared top is between B and one A. Each A must accept an open one.";
+    out << "shared.model.top is open, which each A must accept: a shared top is between B and one A.\n";
     return;
   }
   const std::optional<job::TopRefusal> refusal = job::refused_by_shared_top(draft.shared, nullptr);
@@ -141,15 +151,6 @@ void take_from_labels(SharedDraft& draft, const ColumnProfile& labels, const Arg
   out << "shared.training.derivative.largest is " << needed
       << ", which follows from the largest label: A learns this bound. A larger one tells less; labels divided by a "
          "constant train better, and need none.\n";
-}
-
-void check_typed_address(const std::string& address, std::string_view flag) {
-  const std::size_t colon = address.rfind(':');
-  const std::string_view port =
-      colon == std::string::npos ? std::string_view() : std::string_view(address).substr(colon + 1);
-  const bool fine = colon > 0 && !port.empty() && port.size() <= 5 &&
-                    std::ranges::all_of(port, [](char c) { return c >= '0' && c <= '9'; });
-  require<UsageError>(fine, "--", flag, " must be HOST:PORT, as in 10.0.0.5:7000, not '", address, "'");
 }
 
 void check_peers_section(const job::Shared& shared, std::span<const PartyDraft> drafts, const Arguments& arguments) {
@@ -194,44 +195,6 @@ SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& ar
   choose_top(draft, arguments, out);
   announce_weights(draft, drafts, out);
   return draft;
-}
-
-LinkDraft draft_link(Party party, const std::filesystem::path& folder, const Arguments& arguments,
-                     Questions& questions) {
-  const bool is_a = party == Party::kA;
-  require<UsageError>(!arguments.has("listen") || !arguments.has("dial"),
-                      "--listen and --dial exclude each other: one party waits, and the other calls");
-  LinkDraft draft;
-  job::Link& link = draft.link;
-  if (arguments.has("listen") || (!is_a && !arguments.has("dial"))) {
-    link.listen =
-        questions.said_or_asked(arguments, "listen", "Address to wait for the peer at, as HOST:PORT", "0.0.0.0:7000",
-                                [](const std::string& a) { check_typed_address(a, "listen"); });
-  } else {
-    link.dial =
-        questions.said_or_asked(arguments, "dial", "Address where the peer listens, as HOST:PORT (or give --listen)",
-                                std::nullopt, [](const std::string& a) { check_typed_address(a, "dial"); });
-  }
-  link.plaintext = arguments.has("plaintext");
-  const auto flag = [&](std::string_view name) {
-    require<UsageError>(!link.plaintext || !arguments.has(name), "--plaintext uses no certificates: leave out --",
-                        name);
-    return arguments.has(name) ? std::optional<std::filesystem::path>(arguments.text(name)) : std::nullopt;
-  };
-  const LinkFlags flags{.certificate = flag("certificate"), .key = flag("key"), .peer = flag("peer")};
-  if (link.plaintext) return draft;
-  draft.files = find_link_files(party, folder, flags);
-  link.certificate = seen_from(folder, draft.files->own.certificate);
-  link.key = seen_from(folder, draft.files->own.key);
-  link.peer = seen_from(folder, draft.files->peer);
-  return draft;
-}
-
-job::Link local_link(Party party) {
-  job::Link link;
-  (party == Party::kA ? link.dial : link.listen) = kLocalAddress;
-  link.plaintext = true;
-  return link;
 }
 
 }  // namespace blindfl::app::init

@@ -23,18 +23,4 @@ struct SharedDraft {
 [[nodiscard]] SharedDraft draft_shared(std::span<const PartyDraft> drafts, const Arguments& arguments,
                                        Questions& questions, std::ostream& out);
 
-/// The way to the peer, and the files that it needs; none without TLS.
-struct LinkDraft {
-  job::Link link{};
-  std::optional<LinkFiles> files{};
-};
-
-/// The way to the peer, for a job file in `folder`: --listen or --dial, and --certificate, --key and --peer, or what
-/// `find_link_files` finds, or --plaintext. Throws UsageError, naming the flag, for what is missing or contradicts
-/// itself.
-[[nodiscard]] LinkDraft draft_link(Party party, const std::filesystem::path& folder, const Arguments& arguments,
-                                   Questions& questions);
-/// Both parties on this machine, without TLS.
-[[nodiscard]] job::Link local_link(Party party);
-
 }  // namespace blindfl::app::init

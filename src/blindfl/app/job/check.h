@@ -13,6 +13,8 @@ namespace blindfl::app::job {
 /// What options mean to each other. Throws ConfigError, with the place and the key to change.
 void check_shared(const Shared& shared, const Given& given);
 void check_own(const Job& job, const Given& given);
+/// The section private.link, and what several A's ask of the rest.
+void check_link(const Job& job, const Given& given);
 
 /// Why a job cannot have a shared top, and what to do: nothing if it can, or has an open one.
 struct TopRefusal {

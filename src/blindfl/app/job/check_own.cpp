@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <charconv>
 #include <map>
-#include <system_error>
 
 #include "blindfl/app/job/check.h"
 #include "blindfl/base/error.h"
@@ -135,49 +133,6 @@ void check_top(const Job& job, const Given& given) {
   }
 }
 
-void check_address(const std::optional<std::string>& address, const std::string& key, std::uint16_t lowest_port,
-                   const Given& given) {
-  if (!address) return;
-  const std::size_t colon = address->rfind(':');
-  const bool has_port = colon != std::string::npos && colon > 0;
-  const char* const end = address->data() + address->size();
-  std::uint16_t port = 0;
-  const auto [stopped, problem] = std::from_chars(has_port ? address->data() + colon + 1 : end, end, port);
-  check(has_port && problem == std::errc() && stopped == end && port >= lowest_port, given, key,
-        "must be HOST:PORT, as in 10.0.0.5:7000");
-}
-
-bool is_fingerprint(std::string_view text) {
-  constexpr std::ptrdiff_t kDigits = 64;
-  const auto is_digit = [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
-  };
-  return std::ranges::count_if(text, is_digit) == kDigits &&
-         std::ranges::all_of(text, [&](char c) { return is_digit(c) || c == ' ' || c == ':'; });
-}
-
-/// Whoever pastes a key where its path belongs must not find it in an error, nor try to open it.
-void check_path(const std::optional<std::filesystem::path>& path, const std::string& key, const Given& given) {
-  check(!path || path->string().find("-----BEGIN") == std::string::npos, given, key,
-        "must be the path of a file, and not what is in it");
-}
-
-void check_link(const Link& link, const Given& given) {
-  check(link.listen.has_value() != link.dial.has_value(), given, "private.link",
-        "say where the peer is: either listen or dial");
-  check_address(link.listen, "private.link.listen", 0, given);
-  check_address(link.dial, "private.link.dial", 1, given);
-  check_path(link.certificate, "private.link.certificate", given);
-  check_path(link.key, "private.link.key", given);
-  check_path(link.peer, "private.link.peer", given);
-  check(!link.plaintext || (!link.certificate && !link.key && !link.peer && !link.peer_fingerprint), given,
-        "private.link.plaintext", "uses no certificates: leave out either it or certificate, key and peer");
-  check(link.plaintext || (link.certificate && link.key && link.peer), given, "private.link",
-        "needs certificate, key and peer; make the first two with `blindfl keygen`");
-  check(!link.peer_fingerprint || is_fingerprint(*link.peer_fingerprint), given, "private.link.peer_fingerprint",
-        "must be 64 hexadecimal digits, as `blindfl fingerprint` prints them");
-}
-
 }  // namespace
 
 void check_own(const Job& job, const Given& given) {
@@ -186,7 +141,7 @@ void check_own(const Job& job, const Given& given) {
   check_files(job, given);
   check_columns(job.own.data, given);
   check_top(job, given);
-  check_link(job.own.link, given);
+  check_link(job, given);
   check_shared_top(job.shared, &job.own, given);
 }
 

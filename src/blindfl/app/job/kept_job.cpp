@@ -44,12 +44,26 @@ Job with_absolute_paths(const Job& job) {
                      &copy.own.link.key, &copy.own.link.peer}) {
     make_absolute(*path);
   }
+  const auto absolute = [](auto& parties) {
+    for (auto& each : parties) each.certificate = std::filesystem::absolute(each.certificate).lexically_normal();
+  };
+  absolute(copy.own.link.peers);
+  absolute(copy.own.link.others);
   copy.own.run.folder = std::filesystem::absolute(copy.own.run.folder).lexically_normal();
   return copy;
 }
 
 bool is_in(std::string_view key, std::string_view section) {
   return key == section || (key.starts_with(section) && key[section.size()] == '.');
+}
+
+/// A run is one of the parties that it began with. Those of an A come in whatever order.
+std::string as_of(const Link& link) {
+  std::vector<std::string> names = link.names_of_as();
+  if (link.peers.empty()) std::ranges::sort(names);
+  std::string text;
+  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  return text.empty() ? "one A" : text;
 }
 
 bool decides(std::string_view key) {
@@ -146,6 +160,10 @@ std::vector<std::string> changes(const Job& was, const Job& is) {
   Job now = is;
   std::vector<std::string> all;
   add_changes(entries_of(before), entries_of(now), {}, all);
+  if (as_of(was.own.link) != as_of(is.own.link)) {
+    const std::string_view list = is.own.party == Party::kB ? "private.link.peers" : "private.link.others";
+    all.push_back(std::string(list) + " was " + as_of(was.own.link) + ", is " + as_of(is.own.link));
+  }
   return all;
 }
 

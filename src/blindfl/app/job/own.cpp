@@ -155,8 +155,40 @@ Entries entries_of(Top& top) {
            "measure it on the same test rows");
 }
 
+std::vector<std::string> Link::names_of_as() const {
+  std::vector<std::string> names;
+  for (const PeerLink& peer : peers) names.push_back(peer.name);
+  if (!others.empty() && name) names.push_back(*name);
+  for (const OtherA& other : others) names.push_back(other.name);
+  return names;
+}
+
+Entries entries_of(PeerLink& peer) {
+  return Entries()
+      .add("name", peer.name, "what this A is called, in its own job too", {.needed = true})
+      .add("listen", peer.listen, "wait for it at this HOST:PORT, a port of its own",
+           {.otherwise = "say dial", .synonyms = {"bind"}})
+      .add("dial", peer.dial, "call it, which listens at this HOST:PORT",
+           {.otherwise = "say listen", .synonyms = {"connect", "address", "host"}})
+      .add("certificate", peer.certificate, "its certificate: the only one that is accepted there",
+           {.needed = true, .synonyms = {"cert", "crt", "peer"}})
+      .add("fingerprint", peer.fingerprint, "of its certificate, as peer_fingerprint",
+           {.otherwise = "not compared", .synonyms = {"peer_fingerprint"}});
+}
+
+Entries entries_of(OtherA& other) {
+  return Entries()
+      .add("name", other.name, "what that A is called, in B's job and in its own", {.needed = true})
+      .add("certificate", other.certificate, "its certificate, with which it signs what B passes on",
+           {.needed = true, .synonyms = {"cert", "crt", "peer"}})
+      .add("fingerprint", other.fingerprint, "of its certificate, as peer_fingerprint",
+           {.otherwise = "not compared", .synonyms = {"peer_fingerprint"}});
+}
+
 Entries entries_of(Link& link) {
   return Entries()
+      .add("name", link.name, "at A with several A's: what B and the other A's call this one",
+           {.otherwise = "needed with others"})
       .add("listen", link.listen, "wait for the peer at this HOST:PORT; 0.0.0.0 for all interfaces",
            {.otherwise = "say dial", .synonyms = {"bind"}})
       .add("dial", link.dial, "call the peer, who listens at this HOST:PORT",
@@ -172,6 +204,10 @@ Entries entries_of(Link& link) {
            "with another "
            "one is refused",
            {.otherwise = "not compared", .synonyms = {"fingerprint"}})
+      .add("peers", link.peers, "at B with several A's: each of them, in place of listen or dial, and peer",
+           {.most_items = protocol::kMostPeers})
+      .add("others", link.others, "at A with several A's: all the others, who talk to it through B",
+           {.most_items = protocol::kMostPeers - 1})
       .add("patience", link.patience, "how long to wait for a peer that is not there, or has gone",
            {.lowest = 1, .highest = kWeek, .unit = "seconds", .synonyms = {"timeout"}})
       .add("patience_silent", link.patience_silent,

@@ -11,6 +11,7 @@
 #include "blindfl/app/job/entry.h"
 #include "blindfl/app/job/shared.h"
 #include "blindfl/prepare/spec.h"
+#include "blindfl/protocol/session/place.h"
 
 // What a party says for itself, in the section `private`: its data, its address and certificates, its machine.
 
@@ -105,19 +106,45 @@ struct Top {
   bool operator==(const Top&) const = default;
 };
 
+/// One of B's peers, where it has several.
+struct PeerLink {
+  std::string name{};
+  std::optional<std::string> listen{};
+  std::optional<std::string> dial{};
+  std::filesystem::path certificate{};
+  std::optional<std::string> fingerprint{};
+
+  bool operator==(const PeerLink&) const = default;
+};
+
+/// Another A, as an A names it: they talk through B.
+struct OtherA {
+  std::string name{};
+  std::filesystem::path certificate{};
+  std::optional<std::string> fingerprint{};
+
+  bool operator==(const OtherA&) const = default;
+};
+
 struct Link {
+  std::optional<std::string> name{};
   std::optional<std::string> listen{};
   std::optional<std::string> dial{};
   std::optional<std::filesystem::path> certificate{};
   std::optional<std::filesystem::path> key{};
   std::optional<std::filesystem::path> peer{};
   std::optional<std::string> peer_fingerprint{};
+  std::vector<PeerLink> peers{};       ///< at B, if there are several A's
+  std::vector<OtherA> others{};        ///< at each of several A's
   std::size_t patience = 300;          ///< seconds
   std::size_t patience_silent = 1800;  ///< seconds
   std::size_t keepalive = 5;           ///< seconds
   std::size_t window = 16;             ///< MiB
   bool plaintext = false;
 
+  [[nodiscard]] bool several_as() const { return !peers.empty() || !others.empty(); }
+  /// What the A's are called, in this party's order; empty if there is only one.
+  [[nodiscard]] std::vector<std::string> names_of_as() const;
   bool operator==(const Link&) const = default;
 };
 
@@ -177,6 +204,8 @@ struct Own {
 [[nodiscard]] Entries entries_of(Label& label);
 [[nodiscard]] Entries entries_of(Data& data);
 [[nodiscard]] Entries entries_of(Top& top);
+[[nodiscard]] Entries entries_of(PeerLink& peer);
+[[nodiscard]] Entries entries_of(OtherA& other);
 [[nodiscard]] Entries entries_of(Link& link);
 [[nodiscard]] Entries entries_of(Limits& limits);
 [[nodiscard]] Entries entries_of(Resources& resources);

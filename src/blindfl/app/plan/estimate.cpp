@@ -23,11 +23,15 @@ constexpr std::uint64_t kShareBytes = 16;
 /// Planned layers by the schemes that they use.
 class Estimator {
  public:
-  Estimator(const std::vector<const he::Scheme*>& schemes, const MachineSpeed& speed, JobEstimate& estimate)
-      : schemes_(schemes), speed_(speed), estimate_(estimate) {}
+  /// Of the layers of the A at `place` with B.
+  Estimator(const std::vector<const he::Scheme*>& schemes, const MachineSpeed& speed, protocol::Place place,
+            JobEstimate& estimate)
+      : schemes_(schemes), speed_(speed), place_(place), estimate_(estimate) {}
 
   void add(const NumericLayer& layer) {
-    const protocol::LayerPlan plan = plan_source(layer.shape, layer.out, layer.options, schemes_);
+    const protocol::FeatureShape shape = shape_for_pair(layer.shapes.at(place_.index), place_);
+    if (shape.in_a + shape.in_b == 0) return add_opening(shape.batch, layer.out);
+    const protocol::LayerPlan plan = plan_source(shape, layer.out, layer.options, schemes_);
     const protocol::MatMulParams params(plan.spec);
     LayerCost cost;
     for (const Party party : {Party::kA, Party::kB}) {
@@ -46,7 +50,9 @@ class Estimator {
   }
 
   void add(const CategoryLayer& layer) {
-    const protocol::EmbedPlan plan = plan_source(layer.shape, layer.out, layer.options, schemes_);
+    const protocol::CategoryShape shape = shape_for_pair(layer.shapes.at(place_.index), place_);
+    if (shape.fields_a.empty() && shape.fields_b.empty()) return add_opening(shape.batch, layer.out);
+    const protocol::EmbedPlan plan = plan_source(shape, layer.out, layer.options, schemes_);
     const protocol::EmbedMatMulParams params(plan.spec);
     const he::Scheme& weights = use(plan.spec.scheme);
     LayerCost cost = scaled(cost_of_weights(params, weights), weights);
@@ -156,6 +162,11 @@ class Estimator {
     return rows;
   }
 
+  /// Who has nothing in a layer has a share of its output all the same.
+  void add_opening(std::size_t batch, std::size_t out) {
+    estimate_.per_step.bytes_to_b += std::uint64_t{batch} * out * sizeof(std::uint64_t);
+  }
+
   void add_layer(LayerEstimate layer, std::size_t batch, std::size_t out, std::size_t values,
                  const protocol::SgdOptions& sgd) {
     // Z goes the way of the product's reply and right after it: no round trip of its own.
@@ -174,9 +185,59 @@ class Estimator {
 
   const std::vector<const he::Scheme*>& schemes_;
   const MachineSpeed& speed_;
+  protocol::Place place_;
   JobEstimate& estimate_;
   std::set<std::string> used_;  ///< schemes, and keys of theirs
 };
+
+/// A layer with one of several A's, by its name.
+void name_pair(LayerEstimate& layer, const std::string& name) {
+  layer.name += " with " + name;
+  layer.pair = name;
+  for (protocol::PlanRow& row : layer.rows) row.layer = layer.name;
+}
+
+/// What B does with all A's at the same time.
+StepCost at_the_same_time(const std::vector<StepCost>& pairs) {
+  if (pairs.size() == 1) return pairs.front();
+  StepCost all;
+  double slowest = 0;
+  for (const StepCost& pair : pairs) {
+    all.seconds_a = std::max(all.seconds_a, pair.seconds_a);
+    all.seconds_b += pair.seconds_b;
+    all.bytes_to_a += pair.bytes_to_a;
+    all.bytes_to_b += pair.bytes_to_b;
+    all.rounds = std::max(all.rounds, pair.rounds);
+    slowest = std::max(slowest, pair.seconds_a + pair.seconds_b - pair.together);
+  }
+  // While one A computes B computes for another: it takes as long as the slowest pair, or as B's work for all.
+  all.together = all.seconds_a + all.seconds_b - std::max(slowest, all.seconds_b);
+  return all;
+}
+
+/// Puts the estimates of all pairs together.
+void take_pairs(std::vector<JobEstimate>& pairs, const std::vector<std::string>& names, JobEstimate& all) {
+  std::vector<StepCost> setups;
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    JobEstimate& pair = pairs[i];
+    for (LayerEstimate& layer : pair.layers) {
+      if (pairs.size() > 1) name_pair(layer, names[i]);
+      all.layers.push_back(std::move(layer));
+    }
+    for (const UsedScheme& scheme : pair.schemes) {
+      if (std::ranges::find(all.schemes, scheme.name, &UsedScheme::name) == all.schemes.end()) {
+        all.schemes.push_back(scheme);
+      }
+    }
+    all.per_pair.push_back(pair.per_step);
+    setups.push_back(pair.setup);
+    all.exposure += pair.exposure;
+    all.memory_a = std::max(all.memory_a, pair.memory_a);
+    all.memory_b += pair.memory_b;
+  }
+  all.per_step = at_the_same_time(all.per_pair);
+  all.setup = at_the_same_time(setups);
+}
 
 /// A party's features with a column for each category in place of fields.
 PartyShape one_hot_shape(PartyShape shape) {
@@ -191,6 +252,12 @@ PartyShape one_hot_shape(PartyShape shape) {
   return shape;
 }
 
+ShapesOfA one_hot_shapes(const ShapesOfA& shapes) {
+  std::vector<PartyShape> all;
+  for (const PartyShape& shape : shapes) all.push_back(one_hot_shape(shape));
+  return ShapesOfA(std::move(all), shapes.names());
+}
+
 /// Models for one-hot columns, the nearest to embeddings first.
 std::vector<job::ModelKind> one_hot_kinds(const job::Model& model) {
   std::vector<job::ModelKind> kinds;
@@ -201,7 +268,7 @@ std::vector<job::ModelKind> one_hot_kinds(const job::Model& model) {
 
 }  // namespace
 
-std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b,
                                             std::size_t rows, const protocol::Link& link, const MachineSpeed& speed) {
   // Times may be off by half.
   constexpr double kClearly = 1.5;
@@ -213,7 +280,7 @@ std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const Par
     job::Shared changed = shared;
     changed.model.kind = kind;
     try {
-      other.estimate = estimate(changed, one_hot_shape(a), one_hot_shape(b), rows, link, speed);
+      other.estimate = estimate(changed, one_hot_shapes(a), one_hot_shape(b), rows, link, speed);
     } catch (const Error&) {  // such as too many columns: then this is no other way
       continue;
     }
@@ -225,7 +292,7 @@ std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const Par
   return cheaper;
 }
 
-JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows,
+JobEstimate estimate(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b, std::size_t rows,
                      const protocol::Link& link, const MachineSpeed& speed) {
   return estimate(job_layers(shared, a, b, rows), shared.scheme, link, speed);
 }
@@ -242,10 +309,15 @@ JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const p
   all.epochs = layers.epochs;
   all.link = link;
   all.speed = speed;
-  Estimator estimator(schemes, speed, all);
-  if (layers.numeric) estimator.add(*layers.numeric);
-  if (layers.categories) estimator.add(*layers.categories);
-  if (layers.top) estimator.add(*layers.top, layers.steps_per_epoch);
+  std::vector<JobEstimate> pairs;
+  for (std::size_t i = 0; i < layers.peers.size(); ++i) {
+    JobEstimate& pair = pairs.emplace_back(all);
+    Estimator estimator(schemes, speed, {.index = i, .of = layers.peers.size()}, pair);
+    if (layers.numeric) estimator.add(*layers.numeric);
+    if (layers.categories) estimator.add(*layers.categories);
+    if (layers.top) estimator.add(*layers.top, layers.steps_per_epoch);
+  }
+  take_pairs(pairs, layers.peers, all);
 
   all.seconds_per_epoch = all.per_step.seconds(link) * static_cast<double>(all.steps_per_epoch);
   all.bytes_to_a_per_epoch = all.per_step.bytes_to_a * all.steps_per_epoch;

@@ -16,12 +16,13 @@
 
 namespace blindfl::app {
 
-/// One source layer of the model, or its top on shares.
+/// One source layer of the model, with one of several A's, or its top on shares.
 struct LayerEstimate {
   std::string name;
   std::string words;                    ///< its schemes and updates
   std::vector<protocol::PlanRow> rows;  ///< what the planner weighed, with the machine's speed
   protocol::LayerCost cost;             ///< with opening Z in each step, where that is opened
+  std::string pair = {};                ///< of several A's, which it is with
 };
 
 /// A scheme that products of the job are encrypted with.
@@ -30,7 +31,8 @@ struct UsedScheme {
   int security = 0;  ///< bits: see he::Scheme::security_bits
 };
 
-/// What training a job costs both parties.
+/// What training a job costs all parties. With several A's: B's line carries what it exchanges with all of them; `_a`
+/// is what the busiest of them computes and keeps.
 struct JobEstimate {
   std::vector<LayerEstimate> layers{};
   bool shared_top = false;  ///< then it is the last of the layers
@@ -39,10 +41,11 @@ struct JobEstimate {
   std::size_t epochs = 0;
   protocol::Link link{};
   MachineSpeed speed{};
-  protocol::StepCost per_step{};      ///< with opening Z, where that is opened
-  protocol::StepCost setup{};         ///< with the public keys of the schemes that are used
-  std::vector<UsedScheme> schemes{};  ///< in the order of their first use
-  he::Exposure exposure{};            ///< of all layers: see LayerCost
+  protocol::StepCost per_step{};               ///< with opening Z, where that is opened; of all pairs together
+  std::vector<protocol::StepCost> per_pair{};  ///< of each A with B
+  protocol::StepCost setup{};                  ///< with the public keys of the schemes that are used
+  std::vector<UsedScheme> schemes{};           ///< in the order of their first use
+  he::Exposure exposure{};                     ///< of all layers: see LayerCost
   /// Of ciphertexts and shares of weights, gradients, momentum and kept products, between steps. Data, B's own layers
   /// and what is there for a moment only are not in it.
   std::uint64_t memory_a = 0;
@@ -61,8 +64,8 @@ struct JobEstimate {
 [[nodiscard]] JobEstimate estimate(const JobLayers& layers, const job::Scheme& scheme, const protocol::Link& link,
                                    const MachineSpeed& speed = {});
 /// The same of the layers that these shapes and `rows` rows in common make.
-[[nodiscard]] JobEstimate estimate(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
-                                   std::size_t rows, const protocol::Link& link, const MachineSpeed& speed = {});
+[[nodiscard]] JobEstimate estimate(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b, std::size_t rows,
+                                   const protocol::Link& link, const MachineSpeed& speed = {});
 
 /// The same rows with one-hot columns in place of embeddings.
 struct OneHotEstimate {
@@ -73,7 +76,7 @@ struct OneHotEstimate {
 /// For a job with embeddings: what one-hot columns would take, with hidden layers (mlp) and without (lr or mlr), where
 /// that is clearly less, time and traffic both. Empty for other jobs, where it is not less, and where one-hot columns
 /// are not possible.
-[[nodiscard]] std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const PartyShape& a,
+[[nodiscard]] std::vector<OneHotEstimate> cheaper_one_hot(const job::Shared& shared, const ShapesOfA& a,
                                                           const PartyShape& b, std::size_t rows,
                                                           const protocol::Link& link, const MachineSpeed& speed = {});
 /// That in one line, for a screen; empty if there is none.

@@ -91,16 +91,17 @@ std::string estimate_text(const JobEstimate& estimate) {
   write_costs(out, "", "a step", "an epoch", "in all");
   write_costs(out, "time", seconds_text(step.seconds(estimate.link)), seconds_text(estimate.seconds_per_epoch),
               seconds_text(estimate.seconds));
-  write_costs(out, "computing at A", seconds_text(step.seconds_a),
+  const bool several = estimate.per_pair.size() > 1;
+  write_costs(out, several ? "computing at an A" : "computing at A", seconds_text(step.seconds_a),
               seconds_text(step.seconds_a * static_cast<double>(estimate.steps_per_epoch)),
               seconds_text(estimate.setup.seconds_a + step.seconds_a * static_cast<double>(steps)));
   write_costs(out, "computing at B", seconds_text(step.seconds_b),
               seconds_text(step.seconds_b * static_cast<double>(estimate.steps_per_epoch)),
               seconds_text(estimate.setup.seconds_b + step.seconds_b * static_cast<double>(steps)));
-  write_costs(out, "from B to A", size_text(step.bytes_to_a), size_text(estimate.bytes_to_a_per_epoch),
-              size_text(estimate.bytes_to_a));
-  write_costs(out, "from A to B", size_text(step.bytes_to_b), size_text(estimate.bytes_to_b_per_epoch),
-              size_text(estimate.bytes_to_b));
+  write_costs(out, several ? "from B to the A's" : "from B to A", size_text(step.bytes_to_a),
+              size_text(estimate.bytes_to_a_per_epoch), size_text(estimate.bytes_to_a));
+  write_costs(out, several ? "from the A's to B" : "from A to B", size_text(step.bytes_to_b),
+              size_text(estimate.bytes_to_b_per_epoch), size_text(estimate.bytes_to_b));
   const auto trips = static_cast<std::size_t>(step.rounds);
   write_costs(out, "round trips", count_text(trips), count_text(trips * estimate.steps_per_epoch),
               count_text(static_cast<std::size_t>(estimate.setup.rounds) + trips * steps));

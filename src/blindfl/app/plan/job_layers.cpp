@@ -15,8 +15,9 @@ namespace {
 using job::ModelKind;
 using protocol::Update;
 
-void check_features(const job::Model& model, const PartyShape& a, const PartyShape& b) {
+void check_features(const job::Model& model, const ShapesOfA& all_a, const PartyShape& b) {
   const std::string kind = job::Value<ModelKind>::write(model.kind);
+  const PartyShape a = all_a.together();
   const bool has_fields = !a.fields.empty() || !b.fields.empty();
   if (has_embeddings(model.kind)) {
     require<ConfigError>(has_fields, "shared.model.kind: ", kind,
@@ -32,7 +33,9 @@ void check_features(const job::Model& model, const PartyShape& a, const PartySha
   }
   for (const PartyShape* shape : {&a, &b}) {
     require<ConfigError>(shape->fields.empty(), "shared.model.kind: ", kind, " has no embeddings, and ",
-                         shape == &a ? "A" : "B",
+                         shape == &b       ? "B"
+                         : all_a.several() ? "an A"
+                                           : "A",
                          " has categorical columns; say one_hot: true for each of them, or take wdl");
   }
   require<ConfigError>(a.numeric + b.numeric > 0, "neither party has a feature; check private.data.columns");
@@ -121,16 +124,21 @@ Options common_options(const job::Shared& shared, const JobLayers& layers, const
   return options;
 }
 
-NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b, const JobLayers& layers,
-                           const std::string& name, std::size_t out) {
+NumericLayer numeric_layer(const job::Shared& shared, const ShapesOfA& all_a, const PartyShape& b,
+                           const JobLayers& layers, const std::string& name, std::size_t out) {
   NumericLayer layer;
-  layer.shape = {.in_a = a.numeric,
-                 .in_b = b.numeric,
-                 .batch = shared.training.batch,
-                 .features_a = a.encoding,
-                 .features_b = b.encoding,
-                 .nonzeros_a = a.nonzeros,
-                 .nonzeros_b = b.nonzeros};
+  const std::size_t in_all = all_a.together().numeric;
+  for (const PartyShape& a : all_a) {
+    layer.shapes.push_back({.in_a = a.numeric,
+                            .in_b = b.numeric,
+                            .batch = shared.training.batch,
+                            .features_a = a.encoding,
+                            .features_b = b.encoding,
+                            .nonzeros_a = a.nonzeros,
+                            .nonzeros_b = b.nonzeros,
+                            .peers = all_a.size(),
+                            .in_others = in_all - a.numeric});
+  }
   layer.out = out;
   layer.options = common_options<protocol::MatMulOptions>(shared, layers, name);
   layer.options.largest_weight = shared.model.largest_weight;
@@ -140,13 +148,18 @@ NumericLayer numeric_layer(const job::Shared& shared, const PartyShape& a, const
   return layer;
 }
 
-CategoryLayer category_layer(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+CategoryLayer category_layer(const job::Shared& shared, const ShapesOfA& all_a, const PartyShape& b,
                              const JobLayers& layers, const std::string& name, std::size_t out) {
   CategoryLayer layer;
-  layer.shape = {.fields_a = a.fields,
-                 .fields_b = b.fields,
-                 .batch = shared.training.batch,
-                 .dimension = shared.model.embedding_dim};
+  const std::size_t fields_all = all_a.together().fields.size();
+  for (const PartyShape& a : all_a) {
+    layer.shapes.push_back({.fields_a = a.fields,
+                            .fields_b = b.fields,
+                            .batch = shared.training.batch,
+                            .dimension = shared.model.embedding_dim,
+                            .peers = all_a.size(),
+                            .fields_others = fields_all - a.fields.size()});
+  }
   layer.out = out;
   layer.options = common_options<protocol::EmbedMatMulOptions>(shared, layers, name);
   // Derivatives of embeddings are products with the weights: what is roomy for numeric features would overflow there.
@@ -276,13 +289,15 @@ job::Shared settled(const job::Shared& shared, std::size_t rows, bool has_test_f
   return settled;
 }
 
-double momentum_of(const job::Shared& shared, const PartyShape& a, const PartyShape& b) {
+double momentum_of(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b) {
   constexpr double kMomentum = 0.9;
   constexpr std::size_t kMany = 32768;
   if (shared.training.momentum) return *shared.training.momentum;
   if (shared.scheme.update == Update::kEncrypted) return 0;
   const bool is_open = !shared.scheme.update && shared.scheme.automatic;
-  return is_open && std::max(inputs_of(a), inputs_of(b)) > kMany ? 0 : kMomentum;
+  std::size_t most = inputs_of(b);
+  for (const PartyShape& each : a) most = std::max(most, inputs_of(each));
+  return is_open && most > kMany ? 0 : kMomentum;
 }
 
 RowSplit split_of(const job::Training& training, std::size_t rows) {
@@ -298,10 +313,13 @@ RowSplit split_of(const job::Training& training, std::size_t rows) {
   return split;
 }
 
-JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const PartyShape& b, std::size_t rows) {
+JobLayers job_layers(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b, std::size_t rows) {
   require<ConfigError>(rows > 0, "there are no rows to train on");
+  require<ConfigError>(!a.several() || !shared.model.shared_top(),
+                       "shared.model.top: a shared top is between B and one A; with several say open");
   check_features(shared.model, a, b);
   JobLayers layers;
+  for (std::size_t i = 0; i < a.size(); ++i) layers.peers.push_back(a.name(i));
   layers.outputs = outputs_of(shared.model);
   const job::Training training = settled(shared, rows, false).training;
   const RowSplit split = split_of(training, rows);
@@ -309,7 +327,7 @@ JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const Party
   layers.steps_per_epoch = batches_of(layers.training_rows, training.batch);
   layers.epochs = training.epochs.value();
   layers.sgd = sgd_of(training, layers.steps_per_epoch, momentum_of(shared, a, b));
-  const bool has_numeric = a.numeric + b.numeric > 0;
+  const bool has_numeric = a.together().numeric + b.numeric > 0;
   const bool has_categories = has_embeddings(shared.model.kind);
   layers.run = run_of(training, layers.steps_per_epoch, split,
                       std::size_t{has_numeric} + std::size_t{has_categories} + shared_parts(shared.model));

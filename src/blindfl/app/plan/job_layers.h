@@ -25,16 +25,16 @@ namespace blindfl::app {
 /// The line that schemes are chosen for.
 [[nodiscard]] protocol::Link job_link(const job::Scheme& scheme);
 
-/// A source layer for numeric features.
+/// A source layer for numeric features. Of each A with B there is a shape, in the order of the A's.
 struct NumericLayer {
-  protocol::FeatureShape shape{};
+  std::vector<protocol::FeatureShape> shapes{};
   std::size_t out = 0;
   protocol::MatMulOptions options{};
 };
 
 /// A source layer for categorical fields.
 struct CategoryLayer {
-  protocol::CategoryShape shape{};
+  std::vector<protocol::CategoryShape> shapes{};
   std::size_t out = 0;
   protocol::EmbedMatMulOptions options{};
 };
@@ -47,6 +47,7 @@ struct SharedTopLayers {
 
 /// The source layers of a job's model, and the course of its training.
 struct JobLayers {
+  std::vector<std::string> peers{};           ///< what the A's are called: "A", where there is only one
   std::optional<NumericLayer> numeric{};      ///< none if nobody has numeric features
   std::optional<CategoryLayer> categories{};  ///< of models with embeddings
   std::size_t outputs = 1;                    ///< of the whole model: 1, or the number of classes
@@ -81,7 +82,7 @@ constexpr std::size_t kFewestEpochs = 10;
 /// What a job says, or 0.9. Under encryption momentum takes three sums in place of one, so it is 0 where updates are
 /// said to be encrypted, and where that is left open and a party has so many features or categories that it may be
 /// chosen.
-[[nodiscard]] double momentum_of(const job::Shared& shared, const PartyShape& a, const PartyShape& b);
+[[nodiscard]] double momentum_of(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b);
 
 /// How many of `rows` rows are used for what.
 struct RowSplit {
@@ -96,7 +97,7 @@ struct RowSplit {
 /// session's names, and `automatic` is set: what the job leaves open is chosen, what it fixes is checked. What is left
 /// open of the training is settled as without a test file.
 /// Throws ConfigError, saying what to change in the job file, if the model does not suit the features.
-[[nodiscard]] JobLayers job_layers(const job::Shared& shared, const PartyShape& a, const PartyShape& b,
+[[nodiscard]] JobLayers job_layers(const job::Shared& shared, const ShapesOfA& a, const PartyShape& b,
                                    std::size_t rows);
 
 }  // namespace blindfl::app

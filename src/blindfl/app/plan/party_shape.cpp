@@ -1,5 +1,6 @@
 #include "blindfl/app/plan/party_shape.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstdint>
@@ -33,6 +34,25 @@ CategoryField read_field(ByteSource& in, std::size_t index) {
   const std::uint64_t pooling = read_count(in, 0, 1, "the pooling of a field");
   field.pooling = pooling == 0 ? Pooling::kSum : Pooling::kMean;
   return field;
+}
+
+/// Messages of the same step are told apart by `number`.
+void send_shape(net::Channel& channel, const net::StepInfo& step, std::size_t number, const PartyShape& shape) {
+  const auto first = static_cast<std::uint32_t>(2 * number);
+  const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_shape(shape, out); });
+  channel.send({step, first, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
+  channel.send({step, first + 1, bytes.size()}, bytes);
+}
+
+PartyShape receive_shape(net::Channel& channel, const net::StepInfo& step, std::size_t number) {
+  const auto first = static_cast<std::uint32_t>(2 * number);
+  std::uint64_t size = 0;
+  channel.receive({step, first, 8}, [&](ByteSource& in) { size = in.read_u64(); });
+  require<ProtocolError>(kHeadBytes <= size && size <= kHeadBytes + kMostFields * kFieldBytes,
+                         "feature shape: the peer announces one of ", size, " bytes");
+  PartyShape shape;
+  channel.receive({step, first + 1, size}, [&](ByteSource& in) { shape = read_shape(in); });
+  return shape;
 }
 
 }  // namespace
@@ -81,21 +101,55 @@ PartyShape read_shape(ByteSource& in) {
   return shape;
 }
 
+std::string ShapesOfA::name(std::size_t place) const {
+  if (!names_.empty()) return names_.at(place);
+  return several() ? "A " + std::to_string(place + 1) : "A";
+}
+
+PartyShape ShapesOfA::together() const {
+  if (all_.empty()) return {};
+  PartyShape sum = all_.front();
+  // Where one says how many of its features are not 0 in a row, and another does not, all of the other's may be.
+  const auto nonzeros = [](const PartyShape& shape) { return shape.nonzeros > 0 ? shape.nonzeros : shape.numeric; };
+  const bool is_sparse = std::ranges::any_of(all_, [](const PartyShape& shape) { return shape.nonzeros > 0; });
+  sum.nonzeros = is_sparse ? nonzeros(sum) : 0;
+  for (std::size_t i = 1; i < all_.size(); ++i) {
+    sum.numeric += all_[i].numeric;
+    if (is_sparse) sum.nonzeros += nonzeros(all_[i]);
+    sum.fields.insert(sum.fields.end(), all_[i].fields.begin(), all_[i].fields.end());
+  }
+  return sum;
+}
+
 PartyShape exchange_shapes(protocol::Session& session, const PartyShape& mine) {
   require<InvalidArgument>(mine.fields.size() <= kMostFields, "there are ", mine.fields.size(),
                            " categorical fields, and at most ", kMostFields, " are possible");
-  net::Channel& channel = session.channel();
-  const Bytes bytes = write_to_bytes([&](ByteSink& out) { write_shape(mine, out); });
-  channel.send({run::steps::kFeatureShape, 0, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
-  channel.send({run::steps::kFeatureShape, 1, bytes.size()}, bytes);
+  send_shape(session.channel(), run::steps::kFeatureShape, 0, mine);
+  return receive_shape(session.channel(), run::steps::kFeatureShape, 0);
+}
 
-  std::uint64_t size = 0;
-  channel.receive({run::steps::kFeatureShape, 0, 8}, [&](ByteSource& in) { size = in.read_u64(); });
-  require<ProtocolError>(kHeadBytes <= size && size <= kHeadBytes + kMostFields * kFieldBytes,
-                         "feature shape: the peer announces one of ", size, " bytes");
-  PartyShape theirs;
-  channel.receive({run::steps::kFeatureShape, 1, size}, [&](ByteSource& in) { theirs = read_shape(in); });
-  return theirs;
+AllShapes exchange_shapes(const protocol::Sessions& sessions, const PartyShape& mine,
+                          const std::vector<std::string>& names, std::size_t place) {
+  if (sessions.party() == Party::kB) {
+    std::vector<PartyShape> all;
+    for (protocol::Session* session : sessions) all.push_back(exchange_shapes(*session, mine));
+    std::size_t to = 0;
+    for (protocol::Session* session : sessions) {
+      for (std::size_t other = 0; other < all.size(); ++other) {
+        if (other != to) send_shape(session->channel(), run::steps::kShapeOfOther, other, all[other]);
+      }
+      ++to;
+    }
+    return {ShapesOfA(std::move(all), names), mine};
+  }
+  protocol::Session& session = **sessions.begin();
+  AllShapes shapes{.a = {}, .b = exchange_shapes(session, mine)};
+  std::vector<PartyShape> all;
+  for (std::size_t other = 0; other < std::max<std::size_t>(names.size(), 1); ++other) {
+    all.push_back(other == place ? mine : receive_shape(session.channel(), run::steps::kShapeOfOther, other));
+  }
+  shapes.a = ShapesOfA(std::move(all), names);
+  return shapes;
 }
 
 }  // namespace blindfl::app

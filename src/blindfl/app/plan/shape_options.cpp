@@ -1,9 +1,11 @@
 #include "blindfl/app/plan/shape_options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <system_error>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 #include "blindfl/data/number.h"
 
 namespace blindfl::app {
@@ -53,6 +55,13 @@ FixedPointSpec read_encoding(const Arguments& arguments, bool of_peer, FixedPoin
   return encoding;
 }
 
+/// Of one peer.
+void check_said_once(const Arguments& arguments) {
+  for (const Option& option : shape_options(true)) {
+    require<UsageError>(arguments.all(option.name).size() <= 1, "--", option.name, " is given twice");
+  }
+}
+
 }  // namespace
 
 std::vector<Option> shape_options(bool of_peer) {
@@ -66,11 +75,35 @@ std::vector<Option> shape_options(bool of_peer) {
         {.name = "scale", .placeholder = "BITS", .summary = "of the numeric features; else: as the job says"},
         {.name = "largest", .placeholder = "X", .summary = "of the numeric features; else: as the job says"}};
   }
-  return {{.name = "peer-features", .placeholder = "N", .summary = "the same of the peer, as far as it is known"},
-          {.name = "peer-nonzeros", .placeholder = "N", .summary = "of the peer"},
-          {.name = "peer-fields", .placeholder = "N,N:K", .summary = "of the peer"},
-          {.name = "peer-scale", .placeholder = "BITS", .summary = "of the peer; 0 for binary features (default: 16)"},
-          {.name = "peer-largest", .placeholder = "X", .summary = "of the peer; 1 for binary features (default: 16)"}};
+  std::vector<Option> options = {
+      {.name = "peer-features", .placeholder = "N", .summary = "the same of the peer; of several, NAME=N for each"},
+      {.name = "peer-nonzeros", .placeholder = "N", .summary = "of the peer"},
+      {.name = "peer-fields", .placeholder = "N,N:K", .summary = "of the peer"},
+      {.name = "peer-scale", .placeholder = "BITS", .summary = "of the peer; 0 for binary features (default: 16)"},
+      {.name = "peer-largest", .placeholder = "X", .summary = "of the peer; 1 for binary features (default: 16)"}};
+  for (Option& option : options) option.repeats = true;
+  return options;
+}
+
+std::vector<std::optional<PartyShape>> read_peer_shapes(const Arguments& arguments,
+                                                        const std::vector<std::string>& names,
+                                                        const FixedPointSpec& encoding) {
+  const Command one{.name = arguments.command(), .summary = {}, .options = shape_options(true), .run = nullptr};
+  std::vector<std::vector<std::string>> words(names.size());
+  for (const Option& option : one.options) {
+    for (const std::string& said : arguments.all(option.name)) {
+      const std::size_t equals = said.find('=');
+      const auto name = std::ranges::find(names, said.substr(0, equals));
+      require<UsageError>(equals != std::string::npos && name != names.end(), "--", option.name,
+                          ": say whose it is, as in --", option.name, " ", names.front(), "=", option.placeholder,
+                          "; there are ", listed(names));
+      std::vector<std::string>& own = words[static_cast<std::size_t>(name - names.begin())];
+      own.push_back("--" + std::string(option.name) + "=" + said.substr(equals + 1));
+    }
+  }
+  std::vector<std::optional<PartyShape>> shapes;
+  for (const std::vector<std::string>& own : words) shapes.push_back(read_shape(Arguments(one, own), true, encoding));
+  return shapes;
 }
 
 std::vector<CategoryField> parse_fields(std::string_view text, std::string_view option) {
@@ -94,6 +127,7 @@ std::optional<PartyShape> read_shape(const Arguments& arguments, bool of_peer, c
   const std::string features = named(of_peer, "features");
   const std::string nonzeros = named(of_peer, "nonzeros");
   const std::string fields = named(of_peer, "fields");
+  if (of_peer) check_said_once(arguments);
   PartyShape shape;
   shape.encoding = read_encoding(arguments, of_peer, encoding);
   if (!arguments.has(features) && !arguments.has(fields)) {

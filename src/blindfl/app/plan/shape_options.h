@@ -19,6 +19,12 @@ namespace blindfl::app {
 [[nodiscard]] std::optional<PartyShape> read_shape(const Arguments& arguments, bool of_peer,
                                                    const FixedPointSpec& encoding);
 
+/// The same of several peers, of whom it is said by name: `--peer-features shop=40`. Throws as `read_shape`, and
+/// UsageError if one is said of nobody, or of nobody who is in `names`.
+[[nodiscard]] std::vector<std::optional<PartyShape>> read_peer_shapes(const Arguments& arguments,
+                                                                      const std::vector<std::string>& names,
+                                                                      const FixedPointSpec& encoding);
+
 /// `100,20:3,20:3:mean`: a field for each, of so many categories, of which a row has up to 3, added up or their mean.
 /// Throws UsageError, naming `option`, if it is something else.
 [[nodiscard]] std::vector<CategoryField> parse_fields(std::string_view text, std::string_view option);

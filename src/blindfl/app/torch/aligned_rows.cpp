@@ -6,6 +6,7 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "blindfl/app/link/agree.h"
 #include "blindfl/app/plan/peer_limits.h"
 #include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
@@ -36,6 +37,8 @@ protocol::Alignment all_rows(std::size_t rows) {
   return alignment;
 }
 
+constexpr std::string_view kThePeer = "the peer";
+
 /// Of the ids in their order, in this session only; zeros if there are none.
 Bytes digest_of_ids(const protocol::Session& session, const std::vector<std::string>& ids) {
   if (ids.empty()) return Bytes(kDigestBytes);
@@ -50,8 +53,9 @@ Bytes digest_of_ids(const protocol::Session& session, const std::vector<std::str
   return digest.finish();
 }
 
-void compare_ids(protocol::Session& session, const std::vector<std::string>& ids, const std::string& what,
-                 std::ostream& out) {
+/// With one peer; `peer` is what it is called.
+void compare_ids(protocol::Session& session, const std::string& peer, const std::vector<std::string>& ids,
+                 const std::string& what, std::ostream& out) {
   net::Channel& channel = session.channel();
   const Bytes mine = digest_of_ids(session, ids);
   channel.send({protocol::steps::kAlignedOrder, 0, kDigestBytes}, mine);
@@ -59,18 +63,21 @@ void compare_ids(protocol::Session& session, const std::vector<std::string>& ids
   channel.receive({protocol::steps::kAlignedOrder, 0, kDigestBytes}, [&](ByteSource& in) { in.read(theirs); });
   const bool peer_has_ids = theirs != Bytes(kDigestBytes);
   if (ids.empty() || !peer_has_ids) {
-    out << "that the " << what << " are in the same order at both parties is taken on trust: "
-        << (!ids.empty()   ? "the peer names no ids"
-            : peer_has_ids ? "only the peer names ids"
+    out << "that the " << what << " are in the same order at "
+        << (peer == kThePeer ? "both parties" : "this party and " + peer) << " is taken on trust: "
+        << (!ids.empty()   ? peer + " names no ids"
+            : peer_has_ids ? "only " + peer + " names ids"
                            : "neither names ids")
         << "\n";
     return;
   }
-  require<DataError>(mine == theirs, "the ", what,
-                     " of the two parties are not about the same people in the same order, as shared.alignment.mode "
+  require<DataError>(mine == theirs, "the ", what, " of ",
+                     peer == kThePeer ? "the two parties" : "this party and " + peer,
+                     " are not about the same people in the same order, as shared.alignment.mode "
                      "aligned promises: their ids differ. Sort both files alike; or set the mode to intersection at "
                      "both; or, if id_column does not name people at both, leave it out at one");
-  out << "the " << what << " have the same ids in the same order at both parties\n";
+  out << "the " << what << " have the same ids in the same order at "
+      << (peer == kThePeer ? "both parties" : "this party and " + peer) << "\n";
 }
 
 /// A line each time that another tenth is done.
@@ -160,13 +167,18 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
   }
 }
 
-protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
-                               const std::string& what, std::ostream& out) {
+protocol::Alignment align_rows(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
+                               const job::Job& job, const PreparedRows& rows, const std::string& what,
+                               std::ostream& out) {
   if (job.shared.alignment.mode == job::AlignmentMode::kAligned) {
-    session.agree("the " + what, protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
-                                                          std::uint64_t{rows.rows->rows()}));
-    session.settle();
-    compare_ids(session, rows.ids, what, out);
+    agree_with_all(sessions, "the " + what,
+                   protocol::Settings().add("the number of rows, for shared.alignment.mode aligned,",
+                                            std::uint64_t{rows.rows->rows()}));
+    std::size_t place = 0;
+    for (protocol::Session* session : sessions) {
+      compare_ids(*session, sessions.several() ? peers.names.at(place) : std::string(kThePeer), rows.ids, what, out);
+      ++place;
+    }
     return all_rows(rows.rows->rows());
   }
   out << "aligning the " << what << ": " << rows.ids.size() << " ids here\n" << std::flush;
@@ -175,7 +187,8 @@ protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, 
   options.kind = kind_of(job.shared.alignment.mode);
   options.observer = [&](const protocol::AlignmentProgress& p) { tenths.show(p.done, p.total); };
   options.check_peer_ids = [&](std::uint64_t theirs) { check_peer_ids(job.own.limits, rows.ids.size(), theirs); };
-  protocol::Alignment alignment = protocol::align(session, rows.ids, options);
+  protocol::Alignment alignment = peers.names.empty() ? protocol::align(**sessions.begin(), rows.ids, options)
+                                                      : protocol::align_all(sessions, rows.ids, peers, options);
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");

@@ -12,7 +12,7 @@
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/job/preparation.h"
 #include "blindfl/data/row_source.h"
-#include "blindfl/protocol/align/psi.h"
+#include "blindfl/protocol/align/psi_all.h"
 
 namespace blindfl::app {
 
@@ -47,14 +47,16 @@ class AlignedRows final : public data::RowSource {
 /// Throws DataError, naming the file and the rows, if an id occurs twice.
 void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path);
 
-/// Finds the rows that both parties have, as the job says: by private set intersection of ids, or as they are. Rows
-/// that are said to be aligned are compared by a digest of their ids, if both parties have any.
+/// Finds the rows that all parties have, as the job says: by private set intersection of ids, or as they are. Rows
+/// that are said to be aligned are compared by a digest of their ids, by B with each A, if both have any. `peers` are
+/// several A's, if there are.
 /// Reveals, of aligned rows with ids: that digest, which is of this session. Whoever can guess all ids can try it out.
 /// Throws DataError if the parties have nothing in common, an id occurs twice, or the rows are said to be aligned and
 /// their ids are not the same in the same order; ConfigError if there are not as many of them at both, or,
 /// before anything is computed, if the peer has more ids than the job's limits allow.
-[[nodiscard]] protocol::Alignment align_rows(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
-                                             const std::string& what, std::ostream& out);
+[[nodiscard]] protocol::Alignment align_rows(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
+                                             const job::Job& job, const PreparedRows& rows, const std::string& what,
+                                             std::ostream& out);
 
 void write_alignment(const protocol::Alignment& alignment, ByteSink& out);
 /// Throws DataError if it is not an alignment of a file with `rows` rows.

@@ -87,7 +87,7 @@ Tensor numbers_of(const SeenLayer& layer, std::size_t rows) {
 void attack_layer(Audit& audit, const std::string& layer, bool categories, std::ostream& out) {
   const RowSet set = set_to_attack(audit.mine, layer);
   const std::vector<const SeenLayer*> passes = passes_of(audit.mine, set, layer);
-  const PartyShape& theirs = audit.is_b() ? audit.mine.facts().shape_a : audit.mine.facts().shape_b;
+  const PartyShape theirs = audit.is_b() ? audit.mine.facts().shape_a() : audit.mine.facts().shape_b;
   const std::size_t own = audit.mine.columns(categories);
   const std::size_t peers = audit.truth != nullptr ? audit.truth->columns(categories) : 0;
   if (own + peers > kMostColumns) {
@@ -226,7 +226,7 @@ attacks::OwnScores scores_of(const Audit& audit, const fs::path& path, RowSet se
   attacks::OwnScores scores;
   scores.family = family_of(model);
   scores.score_bits = model.shared_top() ? std::min(model.score_bits, kBitsOfProbabilities) : kBitsOfProbabilities;
-  scores.peer_columns = run.facts().shape_a.numeric;
+  scores.peer_columns = run.facts().shape_a().numeric;
   Tensor values = before_link(run, file.values);
   if (has_one_output(model)) {
     const double unit = std::ldexp(1.0, -scores.score_bits);

@@ -84,7 +84,7 @@ protocol::Alignment AuditedRun::rows(RowSet set) const {
 }
 
 std::size_t AuditedRun::columns(bool categories) const {
-  const PartyShape& shape = party() == Party::kA ? facts_.shape_a : facts_.shape_b;
+  const PartyShape shape = party() == Party::kA ? facts_.shape_a() : facts_.shape_b;
   if (!categories) return shape.numeric;
   std::size_t all = 0;
   for (const CategoryField& field : shape.fields) all += field.categories;

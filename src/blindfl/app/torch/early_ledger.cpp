@@ -21,14 +21,18 @@ std::string early_ledger_prefix(const fs::path& absolute_folder) {
   return name.append(absolute_folder.filename().string()).append(".");
 }
 
-fs::path early_ledger_path(const fs::path& folder) {
+/// Of several links, `number` is from 2 on for all but the first.
+fs::path early_ledger_path(const fs::path& folder, std::size_t number) {
   const fs::path path = fs::absolute(folder);
-  return path.parent_path() / early_ledger_prefix(path).append(std::to_string(::getpid())).append(kLedgerEnding);
+  std::string name = early_ledger_prefix(path).append(std::to_string(::getpid()));
+  if (number > 1) name.append("-").append(std::to_string(number));
+  return path.parent_path() / name.append(kLedgerEnding);
 }
 
 /// Whether the middle of a name is the number of a process that is gone.
 bool is_of_the_dead(std::string_view digits) {
   pid_t process = 0;
+  digits = digits.substr(0, digits.find('-'));
   const char* const end = digits.data() + digits.size();
   const std::from_chars_result read = std::from_chars(digits.data(), end, process);
   if (read.ec != std::errc{} || read.ptr != end || process <= 0) return false;
@@ -37,26 +41,36 @@ bool is_of_the_dead(std::string_view digits) {
 
 }  // namespace
 
-LedgerPlace::LedgerPlace(bool is_written, const fs::path& folder, const std::optional<run::RunFolder>& opened)
-    : early_(early_ledger_path(folder)) {
+LedgerPlace::LedgerPlace(bool is_written, const fs::path& folder, const job::Link& link,
+                         const std::optional<run::RunFolder>& opened) {
+  for (const job::PeerLink& peer : link.peers) names_.push_back(peer.name);
+  if (names_.empty()) names_.emplace_back();
+  for (std::size_t i = 0; i < names_.size(); ++i) early_.push_back(early_ledger_path(folder, i + 1));
   if (!is_written) return;
-  if (opened) {
-    path_ = opened->new_ledger_path();
-  } else {
-    fs::remove(early_);
-    path_ = early_;
+  for (std::size_t i = 0; i < names_.size(); ++i) {
+    if (!opened) fs::remove(early_[i]);
+    paths_.push_back(opened ? opened->new_ledger_path(names_[i]) : early_[i]);
   }
 }
 
 LedgerPlace::~LedgerPlace() {
   std::error_code ignored;
-  if (path_ == early_) fs::remove(early_, ignored);
+  for (std::size_t i = 0; i < paths_.size(); ++i) {
+    if (paths_[i] == early_[i]) fs::remove(early_[i], ignored);
+  }
 }
 
-void LedgerPlace::move_to(const fs::path& place) {
-  if (!path_) return;
-  fs::rename(*path_, place);
-  path_ = place;
+void LedgerPlace::leave_folder() {
+  for (std::size_t i = 0; i < paths_.size(); ++i) move_to(i, early_[i]);
+}
+
+void LedgerPlace::enter_folder(const run::RunFolder& folder) {
+  for (std::size_t i = 0; i < paths_.size(); ++i) move_to(i, folder.new_ledger_path(names_[i]));
+}
+
+void LedgerPlace::move_to(std::size_t link, const fs::path& place) {
+  fs::rename(paths_[link], place);
+  paths_[link] = place;
 }
 
 void remove_old_early_ledgers(const fs::path& folder) {

@@ -1,33 +1,40 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "blindfl/app/job/own.h"
 #include "blindfl/run/run_folder.h"
 
 namespace blindfl::app {
 
-/// Where a training writes its ledger: in the run's folder; beside it, with this process's number, as long as there is
-/// none; or nowhere.
+/// Where a training writes its ledgers, one for each link: in the run's folder; beside it, with this process's number,
+/// as long as there is none; or nowhere.
 class LedgerPlace {
  public:
   /// `opened` is the run that is in `folder`, if there is one.
-  LedgerPlace(bool is_written, const std::filesystem::path& folder, const std::optional<run::RunFolder>& opened);
+  LedgerPlace(bool is_written, const std::filesystem::path& folder, const job::Link& link,
+              const std::optional<run::RunFolder>& opened);
   LedgerPlace(const LedgerPlace&) = delete;
   LedgerPlace& operator=(const LedgerPlace&) = delete;
-  /// Removes a ledger of a run that never got a folder.
+  /// Removes ledgers of a run that never got a folder.
   ~LedgerPlace();
 
-  [[nodiscard]] const std::optional<std::filesystem::path>& path() const { return path_; }
-  /// Moves the ledger out of a folder that will be removed.
-  void leave_folder() { move_to(early_); }
-  void enter_folder(const run::RunFolder& folder) { move_to(folder.new_ledger_path()); }
+  /// In the order of the links; empty: nowhere.
+  [[nodiscard]] const std::vector<std::filesystem::path>& paths() const { return paths_; }
+  /// Moves the ledgers out of a folder that will be removed.
+  void leave_folder();
+  void enter_folder(const run::RunFolder& folder);
 
  private:
-  void move_to(const std::filesystem::path& place);
+  void move_to(std::size_t link, const std::filesystem::path& place);
 
-  std::filesystem::path early_;
-  std::optional<std::filesystem::path> path_;
+  std::vector<std::string> names_;            ///< of the links; one without a name, if there is only one
+  std::vector<std::filesystem::path> early_;  ///< of each
+  std::vector<std::filesystem::path> paths_;
 };
 
 /// Removes the ledgers beside a folder of processes that are no more.

@@ -86,10 +86,17 @@ void print_model(const fs::path& folder, std::ostream& out) {
   }
   line(out, "trained on") << plainly_counted(facts.trained, "row") << "\n";
   if (facts.party == Party::kB) print_classes(folder, facts.shared.model, out);
-  print_shape(out, "A's features", facts.shape_a);
+  if (facts.shapes_a.several()) {
+    line(out, "A's") << listed(facts.shapes_a.names());
+    if (facts.party == Party::kA) out << "; this is " << facts.shapes_a.name(facts.place);
+    out << "\n";
+  }
+  for (std::size_t i = 0; i < facts.shapes_a.size(); ++i) {
+    print_shape(out, facts.shapes_a.name(i) + "'s features", facts.shapes_a[i]);
+  }
   print_shape(out, "B's features", facts.shape_b);
   const JobEstimate layers =
-      estimate(facts.shared, facts.shape_a, facts.shape_b, facts.rows, job_link(facts.shared.scheme));
+      estimate(facts.shared, facts.shapes_a, facts.shape_b, facts.rows, job_link(facts.shared.scheme));
   for (const LayerEstimate& layer : layers.layers) line(out, "layer") << layer.name << ": " << layer.words << "\n";
   line(out, "digest") << to_hex(MarkedFile::of(folder / "model.bin", 0).digest) << " of model.bin\n";
   for (const ScoringCount& scored : read_scorings(folder, facts.owner())) {

@@ -30,17 +30,23 @@ void add_plan(JobModel& made, const std::vector<protocol::PlanRow>& plan) {
 void add_facts(JobModel& made, const nn::MatMul& layer) {
   if (layer.is_empty()) return;
   add_plan(made, layer->plan());
-  const protocol::MatMulParams& params = layer->layer().params();
-  made.encrypted_update = made.encrypted_update || params.encrypted();
-  // Under an open top B's own weights are its own to update, whatever is said of them.
-  made.encrypted_update_b = made.encrypted_update_b || (params.shared() && params.encrypted(Party::kB));
+  for (const auto& with_peer : layer->layers()) {
+    if (with_peer == nullptr) continue;
+    const protocol::MatMulParams& params = with_peer->params();
+    made.encrypted_update = made.encrypted_update || params.encrypted();
+    // Under an open top B's own weights are its own to update, whatever is said of them.
+    made.encrypted_update_b = made.encrypted_update_b || (params.shared() && params.encrypted(Party::kB));
+  }
 }
 
 void add_facts(JobModel& made, const nn::EmbedMatMul& layer) {
   add_plan(made, layer->plan());
+  const auto is_encrypted = [](const protocol::EmbedField& field) {
+    return field.update == protocol::Update::kEncrypted;
+  };
   const auto learns_encrypted = [&](Party party) {
-    return std::ranges::any_of(layer->layer().params().fields(party), [](const protocol::EmbedField& field) {
-      return field.update == protocol::Update::kEncrypted;
+    return std::ranges::any_of(layer->layers(), [&](const auto& with_peer) {
+      return with_peer != nullptr && std::ranges::any_of(with_peer->params().fields(party), is_encrypted);
     });
   };
   made.encrypted_update = made.encrypted_update || learns_encrypted(Party::kA);
@@ -54,6 +60,23 @@ JobModel made_of(Holder model, const Layers&... layers) {
   return made;
 }
 
+/// What this party's layers are made of, of what all pairs have: at A its own, at B all.
+template <class Shape>
+protocol::PerPeer<Shape> own_shapes(const protocol::Sessions& sessions, const std::vector<Shape>& all) {
+  const protocol::Place& place = (*sessions.begin())->place();
+  if (sessions.party() == Party::kA) return all.at(place.index);
+  return all;
+}
+
+protocol::PerPeer<nn::FeatureShape> numeric_shapes(const protocol::Sessions& sessions, const JobLayers& layers) {
+  if (!layers.numeric) return nn::FeatureShape{};
+  return own_shapes(sessions, layers.numeric->shapes);
+}
+
+protocol::PerPeer<nn::CategoryShape> category_shapes(const protocol::Sessions& sessions, const JobLayers& layers) {
+  return own_shapes(sessions, layers.categories->shapes);
+}
+
 nn::TwoSourceOptions options_of(const JobLayers& layers) {
   nn::TwoSourceOptions options;
   if (layers.numeric) options.numeric = layers.numeric->options;
@@ -61,21 +84,21 @@ nn::TwoSourceOptions options_of(const JobLayers& layers) {
   return options;
 }
 
-JobModel make_wide_deep(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  const nn::WideDeep made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
-                          layers.categories->shape, model.hidden, layers.outputs, model.activation, options_of(layers));
+JobModel make_wide_deep(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
+  const nn::WideDeep made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), model.hidden,
+                          layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->wide, made->deep);
 }
 
-JobModel make_dlrm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  const nn::Dlrm made(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{}, layers.categories->shape,
-                      dlrm_shape(model), layers.outputs, model.activation, options_of(layers));
+JobModel make_dlrm(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
+  const nn::Dlrm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), dlrm_shape(model),
+                      layers.outputs, model.activation, options_of(layers));
   return made_of(made, made->numeric, made->embedded);
 }
 
-JobModel make_deep_fm(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
-  const nn::DeepFm made(session, layers.numeric->shape, layers.categories->shape, model.factors, model.hidden,
-                        model.activation, options_of(layers));
+JobModel make_deep_fm(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
+  const nn::DeepFm made(sessions, numeric_shapes(sessions, layers), category_shapes(sessions, layers), model.factors,
+                        model.hidden, model.activation, options_of(layers));
   return made_of(made, made->source, made->deep);
 }
 
@@ -101,56 +124,58 @@ JobModel make_shared_module(protocol::Session& session, const job::Model& model,
                             ModelUse use) {
   const nn::SharedTopOptions& options = layers.top->options;
   if (model.kind == ModelKind::kWdl) {
-    const nn::SharedWideDeep top(session, layers.numeric ? layers.numeric->shape : nn::FeatureShape{},
-                                 layers.categories->shape, model.hidden, layers.outputs, model.activation,
+    const nn::SharedWideDeep top(session, layers.numeric ? layers.numeric->shapes.front() : nn::FeatureShape{},
+                                 layers.categories->shapes.front(), model.hidden, layers.outputs, model.activation,
                                  options_of(layers), options);
     return shared_of(session, model, layers, top, options, use, top->wide, top->deep);
   }
   const NumericLayer& source = *layers.numeric;
   if (model.kind == ModelKind::kDeepfm) {
-    const nn::SharedDeepFm top(session, source.shape, layers.categories->shape, model.factors, model.hidden,
-                               model.activation, options_of(layers), options);
+    const nn::SharedDeepFm top(session, source.shapes.front(), layers.categories->shapes.front(), model.factors,
+                               model.hidden, model.activation, options_of(layers), options);
     return shared_of(session, model, layers, top, options, use, top->source, top->deep);
   }
   if (model.kind == ModelKind::kFm) {
-    const nn::SharedFactorizationMachine top(session, source.shape, model.factors, source.options, options);
+    const nn::SharedFactorizationMachine top(session, source.shapes.front(), model.factors, source.options, options);
     return shared_of(session, model, layers, top, options, use, top->source);
   }
   if (model.kind == ModelKind::kMlp) {
-    const nn::SharedMlp top(session, source.shape, model.hidden, layers.outputs, model.activation, source.options,
-                            options);
+    const nn::SharedMlp top(session, source.shapes.front(), model.hidden, layers.outputs, model.activation,
+                            source.options, options);
     return shared_of(session, model, layers, top, options, use, top->source);
   }
   require<ConfigError>(!job::has_embeddings(model.kind), "shared.model.top: there is no ",
                        job::Value<ModelKind>::write(model.kind), " on shares; take an open top");
-  const nn::SharedGeneralizedLinear top(session, source.shape, layers.outputs, source.options, options);
+  const nn::SharedGeneralizedLinear top(session, source.shapes.front(), layers.outputs, source.options, options);
   return shared_of(session, model, layers, top, options, use, top->source);
 }
 
-JobModel make_module(protocol::Session& session, const job::Model& model, const JobLayers& layers) {
+JobModel make_module(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers) {
   switch (model.kind) {
     case ModelKind::kLr:
     case ModelKind::kMlr:
     case ModelKind::kLinear:
     case ModelKind::kPoisson: {
-      const nn::GeneralizedLinear made(session, layers.numeric->shape, layers.outputs, layers.numeric->options);
+      const nn::GeneralizedLinear made(sessions, numeric_shapes(sessions, layers), layers.outputs,
+                                       layers.numeric->options);
       return made_of(made, made->source);
     }
     case ModelKind::kMlp: {
-      const nn::Mlp made(session, layers.numeric->shape, model.hidden, layers.outputs, model.activation,
+      const nn::Mlp made(sessions, numeric_shapes(sessions, layers), model.hidden, layers.outputs, model.activation,
                          layers.numeric->options);
       return made_of(made, made->source);
     }
     case ModelKind::kWdl:
-      return make_wide_deep(session, model, layers);
+      return make_wide_deep(sessions, model, layers);
     case ModelKind::kDlrm:
-      return make_dlrm(session, model, layers);
+      return make_dlrm(sessions, model, layers);
     case ModelKind::kFm: {
-      const nn::FactorizationMachine made(session, layers.numeric->shape, model.factors, layers.numeric->options);
+      const nn::FactorizationMachine made(sessions, numeric_shapes(sessions, layers), model.factors,
+                                          layers.numeric->options);
       return made_of(made, made->source);
     }
     case ModelKind::kDeepfm:
-      return make_deep_fm(session, model, layers);
+      return make_deep_fm(sessions, model, layers);
   }
   fail<InvalidArgument>("there is no such model");
 }
@@ -164,9 +189,12 @@ nn::DlrmShape dlrm_shape(const job::Model& model) {
           .top = model.dlrm.top};
 }
 
-JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers, ModelUse use) {
-  JobModel made =
-      model.shared_top() ? make_shared_module(session, model, layers, use) : make_module(session, model, layers);
+JobModel make_model(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers,
+                    ModelUse use) {
+  require<ConfigError>(layers.peers.size() == 1 || !model.shared_top(),
+                       "shared.model.top: a shared top is between B and one A; with several say open");
+  JobModel made = model.shared_top() ? make_shared_module(**sessions.begin(), model, layers, use)
+                                     : make_module(sessions, model, layers);
   made.family = family_of(model);
   made.outputs = layers.outputs;
   return made;

@@ -51,7 +51,8 @@ enum class ModelUse { kTraining, kScoring };
 
 /// Makes the model with this party's initial shares. Both parties make it at the same time.
 /// Throws ConfigError or InvalidArgument if the layers could overflow, or no scheme suits.
-[[nodiscard]] JobModel make_model(protocol::Session& session, const job::Model& model, const JobLayers& layers,
+/// `layers` are those of all pairs of an A and B, of which a party takes its own: see `Session::place`.
+[[nodiscard]] JobModel make_model(const protocol::Sessions& sessions, const job::Model& model, const JobLayers& layers,
                                   ModelUse use = ModelUse::kTraining);
 
 /// Probabilities, expected counts, or expected labels in their own unit.

@@ -6,6 +6,7 @@
 #include <ostream>
 #include <vector>
 
+#include "blindfl/app/link/agree.h"
 #include "blindfl/base/atomic_file.h"
 #include "blindfl/base/checked_file.h"
 #include "blindfl/base/error.h"
@@ -122,25 +123,24 @@ void KeptAlignments::keep(const MarkedFile& file, job::AlignmentMode mode, const
   for (std::size_t i = kMostKept; i < all.size(); ++i) fs::remove(all[i].path);
 }
 
-protocol::Alignment align_scored(protocol::Session& session, const job::Job& job, const PreparedRows& rows,
-                                 const MarkedFile& file, const KeptAlignments& kept, std::ostream& out) {
+protocol::Alignment align_scored(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
+                                 const job::Job& job, const PreparedRows& rows, const MarkedFile& file,
+                                 const KeptAlignments& kept, const std::string& meeting, std::ostream& out) {
   const job::AlignmentMode mode = job.shared.alignment.mode;
   const std::string what = "rows to score";
-  if (mode == job::AlignmentMode::kAligned) return align_rows(session, job, rows, what, out);
+  if (mode == job::AlignmentMode::kAligned) return align_rows(sessions, peers, job, rows, what, out);
   const AlignmentOffer mine = kept.of(file, mode);
-  const AlignmentOffer theirs = protocol::exchange_alignment_offers(session, mine);
-  const bool is_a = session.party() == Party::kA;
-  const auto common = protocol::common_alignment(is_a ? mine : theirs, is_a ? theirs : mine);
+  const auto common = protocol::agree_on_kept_alignment(sessions, mine);
   // An id that the peer made up, or repeats, is none of ours.
   if (common && std::ranges::find(mine, *common) != mine.end()) {
     protocol::Alignment alignment = kept.load(file, mode, *common);
-    session.agree("the kept order of rows", protocol::Settings().add("rows", std::uint64_t{alignment.size()}));
-    session.settle();
+    agree_with_all(sessions, "the kept order of rows",
+                   protocol::Settings().add("rows", std::uint64_t{alignment.size()}));
     out << "aligned: " << alignment.size() << " rows, in the order of an earlier scoring\n" << std::flush;
     return alignment;
   }
-  protocol::Alignment alignment = align_rows(session, job, rows, what, out);
-  kept.keep(file, mode, alignment_id("session " + session.id()), alignment);
+  protocol::Alignment alignment = align_rows(sessions, peers, job, rows, what, out);
+  kept.keep(file, mode, alignment_id("session " + meeting), alignment);
   return alignment;
 }
 

@@ -45,10 +45,12 @@ class KeptAlignments {
   std::string model_;
 };
 
-/// The rows of `file` that both parties score, in the order of an earlier scoring if both have kept it, else in a new
-/// one, which is kept. As `align_rows` otherwise, and where the job says that rows are aligned.
-[[nodiscard]] protocol::Alignment align_scored(protocol::Session& session, const job::Job& job,
-                                               const PreparedRows& rows, const MarkedFile& file,
-                                               const KeptAlignments& kept, std::ostream& out);
+/// The rows of `file` that all parties score, in the order of an earlier scoring if all have kept it, else in a new
+/// one, which is kept under what all know this meeting by. As `align_rows` otherwise, and where the job says that rows
+/// are aligned.
+[[nodiscard]] protocol::Alignment align_scored(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
+                                               const job::Job& job, const PreparedRows& rows, const MarkedFile& file,
+                                               const KeptAlignments& kept, const std::string& meeting,
+                                               std::ostream& out);
 
 }  // namespace blindfl::app

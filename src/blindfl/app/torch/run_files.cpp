@@ -34,9 +34,10 @@ std::string read_text(ByteSource& in) {
   return text;
 }
 
-/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on.
-FileLabel model_label() {
-  return {.kind = "model", .version = 2};
+/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on. Version 3 is that
+/// of models of several A's: those of one stay as they were.
+FileLabel model_label(bool several = true) {
+  return {.kind = "model", .version = several ? 3U : 2U};
 }
 
 /// Version 1 had no digests of the files.
@@ -52,6 +53,12 @@ void check_unchanged(ByteSource& in, const MarkedFile& file) {
                      "private.run.folder");
 }
 
+void write_shape_of(const PartyShape& shape, ByteSink& out) {
+  const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(shape, inner); });
+  out.write_u64(bytes.size());
+  out.write(bytes);
+}
+
 void write_facts(ByteSink& out, const ModelFacts& facts) {
   write_text(out, facts.run);
   out.write_u8(facts.party == Party::kA ? 0 : 1);
@@ -59,10 +66,14 @@ void write_facts(ByteSink& out, const ModelFacts& facts) {
   out.write_u64(facts.rows);
   out.write_u64(facts.trained);
   write_text(out, job::kept_shared(facts.shared));
-  for (const PartyShape* shape : {&facts.shape_a, &facts.shape_b}) {
-    const Bytes bytes = write_to_bytes([&](ByteSink& inner) { write_shape(*shape, inner); });
-    out.write_u64(bytes.size());
-    out.write(bytes);
+  write_shape_of(facts.shapes_a[0], out);
+  write_shape_of(facts.shape_b, out);
+  if (!facts.shapes_a.several()) return;
+  out.write_u64(facts.shapes_a.size());
+  out.write_u64(facts.place);
+  for (std::size_t i = 0; i < facts.shapes_a.size(); ++i) {
+    write_text(out, facts.shapes_a.name(i));
+    if (i > 0) write_shape_of(facts.shapes_a[i], out);
   }
 }
 
@@ -84,8 +95,20 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
   facts.trained = version > 1 ? in.read_u64() : facts.rows;
   facts.shared = job::parse_kept_shared(read_text(in));
   if (version == 1) facts.shared.training.test_share = 0;
-  facts.shape_a = read_shape_of(in);
+  std::vector<PartyShape> shapes{read_shape_of(in)};
   facts.shape_b = read_shape_of(in);
+  std::vector<std::string> names;
+  if (version > 2) {
+    const std::uint64_t count = in.read_u64();
+    facts.place = in.read_u64();
+    require<DataError>(1 < count && count <= protocol::kMostPeers && facts.place < count,
+                       "its number of A's is impossible");
+    for (std::uint64_t i = 0; i < count; ++i) {
+      names.push_back(read_text(in));
+      if (i > 0) shapes.push_back(read_shape_of(in));
+    }
+  }
+  facts.shapes_a = ShapesOfA(std::move(shapes), std::move(names));
   return facts;
 }
 
@@ -159,7 +182,7 @@ SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedF
 
 void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
                 const JobModel& model) {
-  write_atomically(folder / "model.bin", model_label(), [&](ByteSink& out) {
+  write_atomically(folder / "model.bin", model_label(facts.shapes_a.several()), [&](ByteSink& out) {
     write_facts(out, facts);
     masks.save(out);
     for (const double v : {model.labels.center, model.labels.scale}) out.write_u64(std::bit_cast<std::uint64_t>(v));

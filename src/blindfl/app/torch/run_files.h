@@ -54,8 +54,12 @@ struct ModelFacts {
   std::uint64_t rows = 0;     ///< of the alignment, whatever they are used for: the planner looks at them
   std::uint64_t trained = 0;  ///< rows that were trained on: at B without placeholders, which A cannot tell
   job::Shared shared{};       ///< as it was trained, and settled
-  PartyShape shape_a{};
+  ShapesOfA shapes_a{};
   PartyShape shape_b{};
+  std::size_t place = 0;  ///< at one of several A's: which of them this is
+
+  /// This A's, or of all of them together.
+  [[nodiscard]] PartyShape shape_a() const { return party == Party::kA ? shapes_a[place] : shapes_a.together(); }
 
   /// For the labels of files that belong to the model.
   [[nodiscard]] std::string owner() const { return "party " + std::string(name_of(party)) + " of run " + run; }

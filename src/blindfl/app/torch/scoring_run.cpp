@@ -2,6 +2,7 @@
 
 #include <torch/torch.h>
 
+#include <algorithm>
 #include <ostream>
 
 #include "blindfl/app/job/check.h"
@@ -17,6 +18,7 @@
 #include "blindfl/app/torch/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::app {
 
@@ -40,15 +42,30 @@ ScoringLimit limit_of(const ScoringTask& task) {
           .repeats = model.shared_top() ? Repeats::kRoundedAnew : Repeats::kSame};
 }
 
+/// A model is scored by all that trained it, in their order.
+void check_same_as(const ModelFacts& facts, const job::Job& job) {
+  std::vector<std::string> trained = facts.shapes_a.names();
+  std::vector<std::string> said = job.own.link.names_of_as();
+  if (facts.party == Party::kA) {
+    std::ranges::sort(trained);
+    std::ranges::sort(said);
+  }
+  const auto words = [](const std::vector<std::string>& names) { return names.empty() ? "one A" : listed(names); };
+  require<ConfigError>(trained == said, facts.party == Party::kB ? "private.link.peers" : "private.link.others",
+                       ": the model was trained with ", words(trained), ", and the job is with ", words(said),
+                       "; all that trained it score with it, in B's order");
+}
+
 /// What a party does before it meets the peer: A is asked, and the file is read.
 ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels labels_of_b,
                             const std::optional<fs::path>& scores_path, std::ostream& out) {
   if (scores_path) require_place(*scores_path, "--scores");
   ScoringTask task{.loaded = LoadedModel::from(job.own.run.folder, job.own.party), .job = job, .rows = {}, .file = {}};
   const ModelFacts& facts = task.loaded.facts;
-  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a, facts.shape_b);
+  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a(), facts.shape_b);
   require_consent(job.own, seen, Opens::kScoredRows);
   if (const auto warning = outright_warning(job.own, seen)) out << *warning << "\n" << std::flush;
+  check_same_as(facts, job);
   // The model is what it was trained as. How rows are found may be another way now.
   task.job.shared = facts.shared;
   task.job.shared.alignment = job.shared.alignment;
@@ -80,8 +97,8 @@ ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels la
 class ScoredFile {
  public:
   ScoredFile(const ScoringTask& task, JobSession& connection, std::ostream& out)
-      : aligned(*task.rows.rows, alignment_of(task, connection.session(), out)),
-        scorer(connection.session(), task.loaded),
+      : aligned(*task.rows.rows, alignment_of(task, connection, out)),
+        scorer(connection.sessions(), task.loaded),
         scores(counted(task, out).score(aligned)) {
     connection.finish();
   }
@@ -91,10 +108,12 @@ class ScoredFile {
   torch::Tensor scores;  ///< at B
 
  private:
-  static protocol::Alignment alignment_of(const ScoringTask& task, protocol::Session& session, std::ostream& out) {
+  static protocol::Alignment alignment_of(const ScoringTask& task, JobSession& connection, std::ostream& out) {
     const ModelFacts& facts = task.loaded.facts;
+    connection.agree_between_as(facts.run);
     const KeptAlignments kept(task.loaded.folder, facts.owner(), facts.name());
-    return align_scored(session, task.job, task.rows, task.file, kept, out);
+    return align_scored(connection.sessions(), connection.aligned_peers(), task.job, task.rows, task.file, kept,
+                        connection.id(), out);
   }
   /// A counts before anything is opened.
   const Scorer& counted(const ScoringTask& task, std::ostream& out) const {
@@ -112,7 +131,7 @@ class ScoredFile {
 };
 
 JobSession::Options options_of(const ScoringTask& task, const std::string& command) {
-  return {.command = command, .subject = task.loaded.settings(), .ledger = {}, .keys = task.loaded.keys};
+  return {.command = command, .subject = task.loaded.settings(), .ledgers = {}, .keys = task.loaded.keys};
 }
 
 void tell_count(const ScoredFile& scored, std::ostream& out) {

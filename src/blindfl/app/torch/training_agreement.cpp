@@ -1,11 +1,14 @@
 #include "blindfl/app/torch/training_agreement.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ostream>
 #include <span>
 
 #include "blindfl/app/commands/run.h"
 #include "blindfl/app/job/kept_job.h"
+#include "blindfl/app/link/agree.h"
+#include "blindfl/app/link/named_errors.h"
 #include "blindfl/app/plan/open_top.h"
 #include "blindfl/app/plan/peer_limits.h"
 #include "blindfl/app/plan/plan_text.h"
@@ -17,15 +20,14 @@ namespace blindfl::app {
 
 namespace {
 
-std::optional<std::uint64_t> agree_on_start(const TrainingTask& task, protocol::Session& session,
+std::optional<std::uint64_t> agree_on_start(const TrainingTask& task, const protocol::Sessions& sessions,
                                             const train::RunOffer& mine, std::span<const train::RunOffer> theirs) {
   // What nobody says follows from what both know.
   const std::optional<std::size_t>& longer = task.resume.epochs;
   const std::optional<std::size_t> said = longer ? longer : task.job.shared.training.epochs;
   const std::string epochs = said ? std::to_string(*said) : "left open";
-  session.agree("how far the run goes",
-                protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
-  session.settle();
+  agree_with_all(sessions, "how far the run goes",
+                 protocol::Settings().add("resume --epochs, or shared.training.epochs,", epochs));
   const std::optional<std::uint64_t> resumed = train::common_step(mine, theirs, task.resume.start);
   require<ConfigError>(resumed || !longer,
                        "--epochs: nothing was trained yet; set shared.training.epochs of the job instead");
@@ -44,11 +46,13 @@ run::RunSummary new_summary(const TrainingTask& task, const std::string& name) {
   return summary;
 }
 
-void take_rows(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
+void take_rows(const TrainingTask& task, const JobSession& connection, const PreparedData& data,
                const train::StartedRun& run, AgreedRun& agreed) {
   const job::Data& files = task.job.own.data;
-  session.agree("the test file", protocol::Settings().add("private.data.test is given", data.test_file.has_value()));
-  session.settle();
+  const protocol::Sessions sessions = connection.sessions();
+  const protocol::AlignedPeers peers = connection.aligned_peers();
+  agree_with_all(sessions, "the test file",
+                 protocol::Settings().add("private.data.test is given", data.test_file.has_value()));
   agreed.train_file = {*files.train, data.train.rows->rows(), data.train.digest};
   if (data.test_file) {
     agreed.test_file = MarkedFile{*files.test, data.test_file->rows->rows(), data.test_file->digest};
@@ -56,22 +60,34 @@ void take_rows(const TrainingTask& task, protocol::Session& session, const Prepa
   if (run.resumed) {
     agreed.alignment = load_alignment(run.folder.path(), agreed.train_file, agreed.test_file);
   } else {
-    agreed.alignment.train = align_rows(session, task.job, data.train, "training rows", task.out);
+    agreed.alignment.train = align_rows(sessions, peers, task.job, data.train, "training rows", task.out);
     if (data.test_file) {
-      agreed.alignment.test = align_rows(session, task.job, *data.test_file, "test rows", task.out);
+      agreed.alignment.test = align_rows(sessions, peers, task.job, *data.test_file, "test rows", task.out);
     }
     save_alignment(run.folder.path(), agreed.alignment, agreed.train_file, agreed.test_file);
   }
   agreed.job.shared = settled(task.job.shared, agreed.alignment.train.size(), data.test_file.has_value());
 }
 
-void take_shapes(const TrainingTask& task, protocol::Session& session, const PartyShape& mine, AgreedRun& agreed) {
-  const PartyShape theirs = exchange_shapes(session, mine);
-  check_peer_shape(task.job.own.limits, theirs);
-  task.out << "the peer has " << words_of(theirs) << "\n";
-  agreed.shape_a = task.is_b() ? theirs : mine;
-  agreed.shape_b = task.is_b() ? mine : theirs;
-  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shape_a, agreed.shape_b);
+void take_shapes(const TrainingTask& task, const JobSession& connection, const PartyShape& mine, AgreedRun& agreed) {
+  const std::vector<std::string>& names = connection.names();
+  if (!task.is_b() && !names.empty()) agreed.place = connection.own_place();
+  AllShapes all = exchange_shapes(connection.sessions(), mine, names, agreed.place);
+  agreed.shapes_a = std::move(all.a);
+  agreed.shape_b = std::move(all.b);
+  for (std::size_t i = 0; i < agreed.shapes_a.size(); ++i) {
+    if (!task.is_b() && (names.empty() || i == agreed.place)) continue;
+    const std::string name = names.empty() ? "the peer" : names[i];
+    // An A keeps nothing of the others' size.
+    if (task.is_b())
+      naming(names.empty() ? "" : name, [&] { check_peer_shape(task.job.own.limits, agreed.shapes_a[i]); });
+    task.out << name << " has " << words_of(agreed.shapes_a[i]) << "\n";
+  }
+  if (!task.is_b()) {
+    check_peer_shape(task.job.own.limits, agreed.shape_b);
+    task.out << "the peer has " << words_of(agreed.shape_b) << "\n";
+  }
+  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shape_a(), agreed.shape_b);
   if (const auto warning = outright_warning(task.job.own, seen)) task.out << *warning << "\n" << std::flush;
 }
 
@@ -105,11 +121,11 @@ void warn_of_hiding(const TrainingTask& task, const AgreedRun& agreed) {
 
 }  // namespace
 
-train::StartedRun start_run(const TrainingTask& task, protocol::Session& session, OpenedRun opened,
+train::StartedRun start_run(const TrainingTask& task, const protocol::Sessions& sessions, OpenedRun opened,
                             LedgerPlace& ledger) {
   const train::RunOffer mine = opened.folder ? train::offer_of(*opened.folder) : train::RunOffer{};
-  const std::vector<train::RunOffer> theirs = train::exchange_offers(session, mine);
-  const auto resumed = agree_on_start(task, session, mine, theirs);
+  const std::vector<train::RunOffer> theirs = train::exchange_offers(sessions, mine);
+  const auto resumed = agree_on_start(task, sessions, mine, theirs);
   if (resumed) return {.folder = std::move(opened.folder.value()), .resumed = resumed};
   const std::filesystem::path& path = task.job.own.run.folder;
   if (opened.folder) {
@@ -118,7 +134,7 @@ train::StartedRun start_run(const TrainingTask& task, protocol::Session& session
     opened.folder.reset();
     train::remove_run(path);
   }
-  return {.folder = run::RunFolder::create(path, new_summary(task, train::name_of_new_run(session, theirs)))};
+  return {.folder = run::RunFolder::create(path, new_summary(task, train::name_of_new_run(sessions, theirs)))};
 }
 
 void save_beginning(const TrainingTask& task, const run::RunFolder& folder, const Preparation& preparation,
@@ -128,13 +144,14 @@ void save_beginning(const TrainingTask& task, const run::RunFolder& folder, cons
   save_preparation(folder.path(), preparation);
 }
 
-AgreedRun agree_on_run(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
+AgreedRun agree_on_run(const TrainingTask& task, JobSession& connection, const PreparedData& data,
                        const train::StartedRun& run, bool keeps_keys) {
   AgreedRun agreed;
   agreed.job = task.job;
-  take_rows(task, session, data, run, agreed);
-  take_shapes(task, session, data.preparation.shape(), agreed);
-  agreed.layers = job_layers(agreed.job.shared, agreed.shape_a, agreed.shape_b, agreed.alignment.train.size());
+  connection.agree_between_as(run.folder.summary().run);
+  take_rows(task, connection, data, run, agreed);
+  take_shapes(task, connection, data.preparation.shape(), agreed);
+  agreed.layers = job_layers(agreed.job.shared, agreed.shapes_a, agreed.shape_b, agreed.alignment.train.size());
   agreed.expected = estimate(agreed.layers, agreed.job.shared.scheme, job_link(agreed.job.shared.scheme));
   agreed.options = options_of(task, agreed, keeps_keys);
   warn_of_hiding(task, agreed);

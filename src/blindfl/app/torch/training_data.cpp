@@ -1,5 +1,6 @@
 #include "blindfl/app/torch/training_data.h"
 
+#include <algorithm>
 #include <chrono>
 #include <ostream>
 
@@ -46,10 +47,11 @@ OpenedRun open_folder(const TrainingTask& task) {
   require<ConfigError>(!is_there || task.start == TrainingTask::Start::kResume, path.string(),
                        ": there is something in it already; `blindfl resume` continues a run, and another "
                        "private.run.folder begins a new one");
-  OpenedRun opened{.folder = train::open_run(path, task.party(), "private.run.folder"), .keys = nullptr};
+  OpenedRun opened{.folder = train::open_run(path, task.party(), "private.run.folder"), .keys = {}};
   if (opened.folder) {
     require_same_options(path, task.job);
-    opened.keys = train::load_keys(path);
+    const std::size_t peers = std::max<std::size_t>(task.job.own.link.peers.size(), 1);
+    for (std::size_t peer = 1; peer <= peers; ++peer) opened.keys.push_back(train::load_keys(path, peer));
   }
   return opened;
 }

@@ -25,12 +25,16 @@ struct TrainingTask {
 
   [[nodiscard]] Party party() const { return job.own.party; }
   [[nodiscard]] bool is_b() const { return party() == Party::kB; }
+  /// Who must do something together, in words.
+  [[nodiscard]] std::string_view everybody() const {
+    return job.own.link.several_as() ? "all parties" : "both parties";
+  }
 };
 
 /// What a job's folder holds of a run.
 struct OpenedRun {
   std::optional<run::RunFolder> folder;  ///< none: nothing was begun
-  train::SavedKeys keys;                 ///< null unless it saved some
+  std::vector<train::SavedKeys> keys;    ///< one for each peer, null unless it saved some; empty without a run
 };
 /// Throws ConfigError if the folder cannot be used, or its run began with other options.
 [[nodiscard]] OpenedRun open_folder(const TrainingTask& task);

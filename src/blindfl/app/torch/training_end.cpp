@@ -9,10 +9,10 @@
 #include "blindfl/app/torch/baseline.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/scored_rows.h"
+#include "blindfl/app/torch/scorer.h"
 #include "blindfl/app/torch/scores_file.h"
 #include "blindfl/app/torch/scoring_counts.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/protocol/session/repeatable_scoring.h"
 #include "blindfl/run/loss_trend.h"
 
 namespace blindfl::app {
@@ -47,8 +47,9 @@ ModelFacts facts_of(const TrainedRun& run) {
           .rows = run.agreed.alignment.train.size(),
           .trained = run.summary.rows.training,
           .shared = run.agreed.job.shared,
-          .shape_a = run.agreed.shape_a,
-          .shape_b = run.agreed.shape_b};
+          .shapes_a = run.agreed.shapes_a,
+          .shape_b = run.agreed.shape_b,
+          .place = run.agreed.place};
 }
 
 // Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.
@@ -98,9 +99,8 @@ void note_loss(const TrainedRun& run) {
   const bool is_last = run.loop.kept_step() == run.loop.state().step;
   run.summary.still_falling = run::still_falling(run::training_losses(run::read_metrics(run.folder.metrics_path())));
   if (is_last && *run.summary.still_falling) {
-    run.task.out
-        << "The loss is still falling: train longer (`blindfl resume --epochs N` at both parties, or more than "
-        << run.agreed.options.epochs << " shared.training.epochs)\n";
+    run.task.out << "The loss is still falling: train longer (`blindfl resume --epochs N` at " << run.task.everybody()
+                 << ", or more than " << run.agreed.options.epochs << " shared.training.epochs)\n";
   }
 }
 
@@ -109,14 +109,15 @@ run::RunReport write_report(const TrainedRun& run, const std::optional<Evaluatio
   const job::Job& job = run.agreed.job;
   run::RunReport report = training_report({.job = job,
                                            .party = party,
-                                           .mine = run.agreed.shape(party),
-                                           .theirs = run.agreed.shape(peer_of(party)),
+                                           .shapes_a = run.agreed.shapes_a,
+                                           .shape_b = run.agreed.shape_b,
+                                           .place = run.agreed.place,
                                            .expected = run.agreed.expected,
                                            .model = run.built.model,
                                            .epochs = run.agreed.options.epochs,
                                            .steps = run.loop.steps_here(),
                                            .cost = run.cost},
-                                          run.summary, run.connection.channel());
+                                          run.summary, run.connection.channels());
   report.curves = run::curves_of(run::read_metrics(run.folder.metrics_path()));
   if (test) add_curves(job.shared.model, *test, run.data.preparation.classes(), report);
   run.folder.write_report(run::report_html(report));
@@ -160,25 +161,25 @@ void TrainedRun::write_summary(run::RunState state) const {
 }
 
 std::optional<Evaluation> finish(const TrainedRun& run) {
-  protocol::Session& session = run.connection.session();
+  const protocol::Sessions sessions = run.connection.sessions();
   const std::filesystem::path folder = run.folder.model_path();
   keep_best(run);
   const ModelFacts facts = facts_of(run);
-  Random random = session.random();
+  Random random = (*sessions.begin())->random();
   const auto masks = protocol::MaskKey::draw(random, facts.name());
   save_preparation(folder, run.data.preparation);
-  train::save_keys(folder, session);
+  train::save_keys(folder, sessions);
   keep_test(run, facts);
   std::optional<Evaluation> test;
   {
     // Scores of a shared top are rounded anew each time: there is nothing that could repeat.
-    std::optional<protocol::RepeatableScoring> scope;
-    if (!run.built.model.shared_top()) scope.emplace(session, masks);
+    std::optional<RepeatingSessions> scope;
+    if (!run.built.model.shared_top()) scope.emplace(sessions, masks);
     test = score_test(run);
   }
   save_model(folder, facts, masks, run.built.model);
-  // Nobody leaves before both have their pieces.
-  (void)train::exchange_votes(session, run.loop.state().step, {});
+  // Nobody leaves before all have their pieces.
+  (void)train::exchange_votes(sessions, run.loop.state().step, {});
   if (run.task.is_b() && !run.built.model.shared_top()) note_loss(run);  // a loss in training that nobody knows
   run.write_summary(run::RunState::kFinished);
   print_costs(write_report(run, test), run.task.out);

@@ -58,6 +58,16 @@ std::optional<train::Validation> validate_shared(const JobModel& model, const Ru
                            .watched = {.name = name, .value = *loss, .larger_is_better = false}};
 }
 
+/// With several A's the layers say with whom they are; an A has those with B alone.
+std::vector<protocol::PlanRow> plan_with_each(const TrainingTask& task, const AgreedRun& agreed) {
+  std::vector<protocol::PlanRow> rows;
+  for (const LayerEstimate& layer : agreed.expected.layers) {
+    if (!task.is_b() && layer.pair != agreed.shapes_a.name(agreed.place)) continue;
+    rows.insert(rows.end(), layer.rows.begin(), layer.rows.end());
+  }
+  return rows;
+}
+
 }  // namespace
 
 RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const AgreedRun& agreed)
@@ -91,10 +101,11 @@ RunRows::RunRows(const TrainingTask& task, const PreparedData& data, const Agree
   tell_counts(task, data, *this);
 }
 
-BuiltModel build_model(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
+BuiltModel build_model(const TrainingTask& task, const protocol::Sessions& sessions, const PreparedData& data,
                        const AgreedRun& agreed, const RunRows& rows) {
   torch::manual_seed(task.job.own.run.weight_seed.value_or(Random().below(std::uint64_t{1} << 62)));
-  BuiltModel built{.model = make_model(session, agreed.job.shared.model, agreed.layers), .loss = {}};
+  BuiltModel built{.model = make_model(sessions, agreed.job.shared.model, agreed.layers), .loss = {}};
+  if (agreed.shapes_a.several()) built.model.plan = plan_with_each(task, agreed);
   for (const std::string& line : choice_lines(built.model.plan)) task.out << line << "\n";
   if (task.is_b() && built.model.family == nn::Family::kLinear) {
     built.model.labels = standardised(rows.training.only_real().in_order(data.train.labels));

@@ -38,8 +38,8 @@ struct BuiltModel {
   train::WeightedLoss loss;
 };
 /// Makes the model with this party's initial shares, and tells what was chosen for its layers.
-[[nodiscard]] BuiltModel build_model(const TrainingTask& task, protocol::Session& session, const PreparedData& data,
-                                     const AgreedRun& agreed, const RunRows& rows);
+[[nodiscard]] BuiltModel build_model(const TrainingTask& task, const protocol::Sessions& sessions,
+                                     const PreparedData& data, const AgreedRun& agreed, const RunRows& rows);
 
 /// Rows as a loss on shares takes them: numeric labels scaled (see LabelScaling), and weights of rows times those of
 /// their classes, if there are any. `rows` and `by_class` must outlive this.

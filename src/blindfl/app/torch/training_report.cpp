@@ -14,10 +14,14 @@ namespace blindfl::app {
 
 namespace {
 
-std::vector<net::StepTotals> traffic_of(const net::Channel& channel) {
+/// Of all links together.
+std::vector<net::StepTotals> traffic_of(const std::vector<const net::Channel*>& channels) {
   std::map<net::Step, net::StepTotals> totals;
-  for (const auto& [step, traffic] : channel.sent()) totals[step].sent = traffic;
-  for (const auto& [step, traffic] : channel.received()) totals[step].received = traffic;
+  const auto add = [](net::Traffic& sum, const net::Traffic& traffic) { sum = sum + traffic; };
+  for (const net::Channel* channel : channels) {
+    for (const auto& [step, traffic] : channel->sent()) add(totals[step].sent, traffic);
+    for (const auto& [step, traffic] : channel->received()) add(totals[step].received, traffic);
+  }
   std::vector<net::StepTotals> all;
   all.reserve(totals.size());
   for (auto& [step, total] : totals) all.push_back({step, total.sent, total.received});
@@ -37,20 +41,39 @@ std::string epochs_text(const TrainingFacts& facts) {
              : count_text(facts.epochs) + ", planned for " + planned;
 }
 
+/// This A's, or of all A's together, of whom B sees the sum.
+PartyShape shape_a(const TrainingFacts& facts) {
+  return facts.party == Party::kA ? facts.shapes_a[facts.place] : facts.shapes_a.together();
+}
+
+void add_features(const TrainingFacts& facts, std::vector<run::ReportFact>& all) {
+  const bool is_b = facts.party == Party::kB;
+  const bool is_several = facts.shapes_a.several();
+  if (is_b) all.push_back({"this party's features", words_of(facts.shape_b)});
+  for (std::size_t i = 0; i < facts.shapes_a.size(); ++i) {
+    const bool is_this = !is_b && i == facts.place;
+    const std::string whose = is_this ? "this party's" : is_several ? facts.shapes_a.name(i) + "'s" : "the peer's";
+    all.push_back({whose + " features", words_of(facts.shapes_a[i])});
+  }
+  if (!is_b) all.push_back({is_several ? "B's features" : "the peer's features", words_of(facts.shape_b)});
+}
+
 std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::RowCounts& rows) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
       {"top", job::Value<protocol::Top>::write(shared.model.top)},
-      {"this party's features", words_of(facts.mine)},
-      {"the peer's features", words_of(facts.theirs)},
+  };
+  add_features(facts, all);
+  const std::vector<run::ReportFact> training = {
       {"rows", rows_text(rows)},
       {"batch size", count_text(shared.training.batch)},
       {"epochs", epochs_text(facts)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
-      {"momentum", job::number_text(momentum_of(shared, facts.mine, facts.theirs))},
+      {"momentum", job::number_text(momentum_of(shared, facts.shapes_a, facts.shape_b))},
       {"alignment", job::Value<job::AlignmentMode>::write(shared.alignment.mode)},
   };
+  all.insert(all.end(), training.begin(), training.end());
   all.push_back({"security", security_text(facts.expected.schemes)});
   // Masks are those that were planned; a run that was made longer opened more values under them.
   const std::string hiding = hiding_in_words(prolonged(facts) * facts.expected.exposure);
@@ -91,8 +114,10 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
   const double seconds = facts.cost.training_seconds - besides.seconds;
   const auto all_sent = static_cast<double>(facts.cost.bytes_sent - besides.bytes_sent);
   const auto all_received = static_cast<double>(facts.cost.bytes_received - besides.bytes_received);
-  const auto sent = static_cast<double>(is_b ? step.bytes_to_a : step.bytes_to_b);
-  const auto received = static_cast<double>(is_b ? step.bytes_to_b : step.bytes_to_a);
+  // Of one of several A's, what it exchanges with B.
+  const auto& own = is_b ? step : expected.per_pair.at(facts.place);
+  const auto sent = static_cast<double>(is_b ? own.bytes_to_a : own.bytes_to_b);
+  const auto received = static_cast<double>(is_b ? own.bytes_to_b : own.bytes_to_a);
   return {{"training", step.seconds(expected.link) * steps, seconds, Unit::kSeconds},
           {"a step", step.seconds(expected.link), seconds / steps, Unit::kSeconds},
           {"sent in a step", sent, all_sent / steps, Unit::kBytes},
@@ -113,17 +138,17 @@ std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
 }  // namespace
 
 run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
-                               const net::Channel& channel) {
+                               const std::vector<const net::Channel*>& channels) {
   run::RunReport report;
   report.summary = summary;
   report.model_name = name_of_model(facts.job.shared.model.kind);
   report.facts = facts_of(facts, summary.rows);
   report.plan = plan_of(facts);
-  report.traffic = traffic_of(channel);
+  report.traffic = traffic_of(channels);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
-  const bool is_b = facts.party == Party::kB;
-  report.model = open_top_facts(facts.job.shared, is_b ? facts.theirs : facts.mine, is_b ? facts.mine : facts.theirs);
+  report.model = open_top_facts(facts.job.shared, shape_a(facts), facts.shape_b);
+  report.model.as = facts.shapes_a.size();
   // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
   report.model.openings = summary.epochs > 0 ? summary.epochs : facts.expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;

@@ -37,8 +37,9 @@ struct TrainingCost {
 struct TrainingFacts {
   const job::Job& job;
   Party party{};
-  const PartyShape& mine;
-  const PartyShape& theirs;
+  const ShapesOfA& shapes_a;
+  const PartyShape& shape_b;
+  std::size_t place = 0;        ///< at one of several A's: which of them this is
   const JobEstimate& expected;  ///< on the line that the job names
   const JobModel& model;
   std::size_t epochs = 0;   ///< that the run goes to; 0: as planned
@@ -48,7 +49,7 @@ struct TrainingFacts {
 
 /// Everything but curves.
 [[nodiscard]] run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
-                                             const net::Channel& channel);
+                                             const std::vector<const net::Channel*>& channels);
 
 /// "540 trained on, 60 for the test".
 [[nodiscard]] std::string rows_text(const run::RowCounts& rows);

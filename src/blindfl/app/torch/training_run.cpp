@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <iostream>
 #include <ostream>
@@ -47,8 +48,8 @@ class NewRun {
         return;
       }
       run::RunSummary summary = run_.folder.summary();
-      summary.sent = net::total(connection_.channel().sent());
-      summary.received = net::total(connection_.channel().received());
+      summary.sent = connection_.sent();
+      summary.received = connection_.received();
       write_summary(run_.folder, summary, run::RunState::kInterrupted);
     } catch (const std::exception&) {  // what went wrong before is what matters
     }
@@ -63,10 +64,10 @@ class NewRun {
 
 /// `body()`, whose time and traffic is added to `cost`.
 template <class Body>
-auto counted_in(ValidationCost& cost, const net::Channel& channel, Body&& body) {
+auto counted_in(ValidationCost& cost, const JobSession& connection, Body&& body) {
   const auto begin = Clock::now();
-  const auto sent = [&] { return net::total(channel.sent()).bytes; };
-  const auto received = [&] { return net::total(channel.received()).bytes; };
+  const auto sent = [&] { return connection.sent().bytes; };
+  const auto received = [&] { return connection.received().bytes; };
   cost.bytes_sent -= sent();
   cost.bytes_received -= received();
   auto made = body();
@@ -98,7 +99,7 @@ train::LoopOptions loop_options(const TrainingTask& task, const PreparedData& da
   if (rows.validation) {
     options.validate = [&] {
       const auto validated = [&] { return validate(data, agreed, rows, built); };
-      return counted_in(cost, connection.channel(),
+      return counted_in(cost, connection,
                         [&] { return view ? view->watch("validation", trainer.step(), validated) : validated(); });
     };
   }
@@ -134,29 +135,27 @@ void check_progress(const train::StartedRun& run, const train::Trainer& trainer,
 }
 
 train::RunLog::Options log_options(const TrainingTask& task, const train::StartedRun& run,
-                                   const train::TrainingLoop& loop, const net::TimedTransport& timing) {
+                                   const train::TrainingLoop& loop, const JobSession& connection) {
   train::RunLog::Options options;
   options.progress = task.job.own.run.progress && task.job.own.run.log != job::LogLevel::kQuiet;
   options.terminal = &task.out == &std::cout && ::isatty(STDOUT_FILENO) == 1;
   options.seconds_before = loop.state().seconds;
   options.resumed_after = run.resumed;
   options.resumed_epoch = loop.epoch_of(loop.state().step);
-  options.seconds_waiting = [&timing] { return timing.seconds_waiting() + timing.seconds_sending(); };
+  options.seconds_waiting = [&connection] { return connection.seconds_waiting() + connection.seconds_sending(); };
   return options;
 }
 
 /// Trains to the end, or to where somebody stops it.
 TrainingCost train_steps(JobSession& connection, train::TrainingLoop& loop, train::RunLog& log) {
   connection.stop_in_order(true);
-  const net::Channel& channel = connection.channel();
-  const net::TimedTransport& timing = connection.timing();
   const auto now = [&] {
     return TrainingCost{.training_seconds = Seconds(Clock::now().time_since_epoch()).count(),
-                        .waiting = timing.seconds_waiting(),
-                        .sending = timing.seconds_sending(),
-                        .in_protocol = connection.session().protocol_time().seconds(),
-                        .bytes_sent = net::total(channel.sent()).bytes,
-                        .bytes_received = net::total(channel.received()).bytes};
+                        .waiting = connection.seconds_waiting(),
+                        .sending = connection.seconds_sending(),
+                        .in_protocol = connection.seconds_in_protocol(),
+                        .bytes_sent = connection.sent().bytes,
+                        .bytes_received = connection.received().bytes};
   };
   const TrainingCost before = now();
   loop.run(&log);
@@ -186,8 +185,8 @@ void train_and_finish(const TrainedRun& run, TrainingCost& cost, const Validatio
   }
   run.connection.finish();
   if (!run.loop.stopped() && run.task.is_b()) {
-    // The peer need not wait for what follows.
-    run.connection.channel().close();
+    // The peers need not wait for what follows.
+    run.connection.close();
     add_baseline(run, test);
   }
 }
@@ -196,7 +195,7 @@ void train_and_finish(const TrainedRun& run, TrainingCost& cost, const Validatio
   const std::string more =
       run.task.resume.epochs ? " --epochs " + std::to_string(run.agreed.options.epochs) : std::string();
   fail<TransportError>(error.what(), ". Nothing is lost up to step ", run.folder.checkpoints().front().step,
-                       ": `blindfl resume", more, "` at both parties continues there");
+                       ": `blindfl resume", more, "` at ", run.task.everybody(), " continues there");
 }
 
 /// A run resumes with the options that it began with, and would leave its range again.
@@ -218,10 +217,10 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
                 LedgerPlace& ledger, bool keeps_keys, Clock::time_point begin) {
   NewRun unbegun(run, connection);
   if (!run.resumed) save_beginning(task, run.folder, data.preparation, ledger);
-  protocol::Session& session = connection.session();
-  const AgreedRun agreed = agree_on_run(task, session, data, run, keeps_keys);
+  const protocol::Sessions sessions = connection.sessions();
+  const AgreedRun agreed = agree_on_run(task, connection, data, run, keeps_keys);
   const RunRows rows(task, data, agreed);
-  const BuiltModel built = build_model(task, session, data, agreed, rows);
+  const BuiltModel built = build_model(task, sessions, data, agreed, rows);
   train::TrainOptions options = agreed.options;
   options.most_for_placeholders = rows.weighting.most_for_placeholders;
   options.kept = keep_options(task, run.folder);
@@ -239,7 +238,7 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
                        "--epochs: early stopping ended this run after step ", loop.state().step,
                        ", and would again; start a new run with another shared.training.early_stopping");
   if (run.resumed) task.out << "resuming after step " << loop.state().step << " of " << trainer.steps() << "\n";
-  train::RunLog log(run.folder, session, task.out, log_options(task, run, loop, connection.timing()));
+  train::RunLog log(run.folder, sessions, task.out, log_options(task, run, loop, connection));
   unbegun.begin();
 
   // Of a run that had finished, and is resumed, nothing is left that was measured at its end.
@@ -272,12 +271,12 @@ void run_training(const TrainingTask& task) {
   OpenedRun opened = open_folder(task);
   const PreparedData data = read_files(task, opened);
   ask_consent(task, data.preparation);
-  LedgerPlace ledger(task.job.own.run.ledger, task.job.own.run.folder, opened.folder);
-  JobSession connection(task.job, {.command = "train", .ledger = ledger.path(), .keys = opened.keys}, task.out);
+  LedgerPlace ledger(task.job.own.run.ledger, task.job.own.run.folder, task.job.own.link, opened.folder);
+  JobSession connection(task.job, {.command = "train", .ledgers = ledger.paths(), .keys = opened.keys}, task.out);
   Ending ending;
   try {
-    const bool keeps_keys = opened.keys != nullptr;
-    train::StartedRun run = start_run(task, connection.session(), std::move(opened), ledger);
+    const bool keeps_keys = std::ranges::any_of(opened.keys, [](const auto& each) { return each != nullptr; });
+    train::StartedRun run = start_run(task, connection.sessions(), std::move(opened), ledger);
     ending = run_from(task, data, connection, run, ledger, keeps_keys, begin);
   } catch (const std::exception&) {
     require<Error>(!connection.interrupted(),
@@ -285,7 +284,7 @@ void run_training(const TrainingTask& task) {
     throw;
   }
   require<Error>(!ending.stopped, "stopped after step ", ending.step, " of ", ending.steps,
-                 "; continue with `blindfl resume` at both parties");
+                 "; continue with `blindfl resume` at ", task.everybody());
 }
 
 }  // namespace blindfl::app

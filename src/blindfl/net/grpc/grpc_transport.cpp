@@ -39,6 +39,10 @@ int GrpcTransport::port() const {
   return link_->port();
 }
 
+void GrpcTransport::note(const std::string& words) {
+  link_->stream().note(words);
+}
+
 void GrpcTransport::interrupt() {
   link_->stream().close({ByeReason::kInterrupted, {}});
 }
