@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "blindfl/base/bytes.h"
 #include "blindfl/base/secret.h"
 
 namespace blindfl::net {
@@ -61,5 +62,17 @@ void save_identity(const Identity& identity, const std::filesystem::path& certif
 
 /// Whether both are the same certificate, however their PEM is written.
 [[nodiscard]] bool same_certificate(std::string_view a, std::string_view b);
+
+/// No signature is longer.
+constexpr std::size_t kMaxSignatureBytes = 512;
+
+/// A signature of `message` with the identity's key: ECDSA or RSA with SHA-256, or Ed25519, as the key is. Whoever signs
+/// begins a message with what it is for, which is never what TLS signs: 64 spaces, and a context.
+/// Throws DataError if the key cannot be read or cannot sign.
+[[nodiscard]] Bytes sign(const Identity& identity, ByteView message);
+
+/// Whether `signature` is one of `message` with the key of `certificate`. Any bytes may be a signature.
+/// Throws DataError if `certificate` is not PEM of exactly one.
+[[nodiscard]] bool is_signed_by(std::string_view certificate, ByteView message, ByteView signature);
 
 }  // namespace blindfl::net

@@ -42,9 +42,10 @@ class WideDeepImpl : public FederatedModule {
  public:
   /// `hidden` are the widths of the deep part's hidden layers, at least one; the first is the source layer's.
   /// Throws InvalidArgument if there are no categorical fields, or as the layers do.
-  WideDeepImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
-               const std::vector<std::size_t>& hidden, std::size_t outputs = 1,
-               Activation activation = Activation::kRelu, const TwoSourceOptions& options = {});
+  WideDeepImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
+               const PerPeer<CategoryShape>& categories, const std::vector<std::size_t>& hidden,
+               std::size_t outputs = 1, Activation activation = Activation::kRelu,
+               const PerPeer<TwoSourceOptions>& options = TwoSourceOptions());
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul wide{nullptr};  ///< empty if nobody has numeric features
@@ -87,9 +88,9 @@ TORCH_MODULE(DlrmTop);
 class DlrmImpl : public FederatedModule {
  public:
   /// Throws InvalidArgument if there are no categorical fields, fewer than two vectors, or as the layers do.
-  DlrmImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
-           const DlrmShape& shape = {}, std::size_t outputs = 1, Activation activation = Activation::kRelu,
-           const TwoSourceOptions& options = {});
+  DlrmImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
+           const PerPeer<CategoryShape>& categories, const DlrmShape& shape = {}, std::size_t outputs = 1,
+           Activation activation = Activation::kRelu, const PerPeer<TwoSourceOptions>& options = TwoSourceOptions());
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul numeric{nullptr};  ///< empty if nobody has numeric features

@@ -49,8 +49,9 @@ TORCH_MODULE(FactorizationTop);
 class FactorizationMachineImpl : public FederatedModule {
  public:
   /// Throws InvalidArgument without factors, or as the layer does.
-  FactorizationMachineImpl(protocol::Session& session, const FeatureShape& shape, std::size_t factors = kDefaultFactors,
-                           const MatMulOptions& options = {});
+  FactorizationMachineImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& shapes,
+                           std::size_t factors = kDefaultFactors,
+                           const PerPeer<MatMulOptions>& options = MatMulOptions());
   torch::Tensor forward(const data::Batch& batch) { return top(source(batch)); }
 
   MatMul source;
@@ -78,9 +79,10 @@ class DeepFmImpl : public FederatedModule {
  public:
   /// `hidden` as WideDeep. Throws InvalidArgument if there are no categorical fields, no numeric features or no
   /// factors, or as the layers do.
-  DeepFmImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
-             std::size_t factors, const std::vector<std::size_t>& hidden, Activation activation = Activation::kRelu,
-             const TwoSourceOptions& options = {});
+  DeepFmImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
+             const PerPeer<CategoryShape>& categories, std::size_t factors, const std::vector<std::size_t>& hidden,
+             Activation activation = Activation::kRelu,
+             const PerPeer<TwoSourceOptions>& options = TwoSourceOptions());
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul source;  ///< of the factorisation machine

@@ -13,6 +13,8 @@ namespace blindfl::nn {
 
 using blindfl::Family;
 
+// With several A's, models are made like source layers: B passes all sessions, and what it has in common with each A.
+
 /// The mean loss of a batch. At A, where there are neither scores nor labels, a value without meaning whose
 /// `backward()` works all the same. Throws DataError if a label is not one of the family's.
 [[nodiscard]] torch::Tensor loss(Family family, const torch::Tensor& scores, const torch::Tensor& labels);
@@ -28,8 +30,8 @@ using blindfl::Family;
 class GeneralizedLinearImpl : public FederatedModule {
  public:
   /// `outputs` is the number of classes for kMultinomial, 1 otherwise.
-  GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs = 1,
-                        const MatMulOptions& options = {});
+  GeneralizedLinearImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& shapes,
+                        std::size_t outputs = 1, const PerPeer<MatMulOptions>& options = MatMulOptions());
   torch::Tensor forward(const data::Batch& batch) { return source(batch) + bias; }
 
   MatMul source;
@@ -43,8 +45,9 @@ using blindfl::Activation;
 class MlpImpl : public FederatedModule {
  public:
   /// `hidden` are the widths of the hidden layers, at least one, each followed by the activation.
-  MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
-          std::size_t outputs, Activation activation = Activation::kRelu, const MatMulOptions& options = {});
+  MlpImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& shapes,
+          const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation = Activation::kRelu,
+          const PerPeer<MatMulOptions>& options = MatMulOptions());
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul source;

@@ -3,6 +3,7 @@
 #include <torch/torch.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "blindfl/nn/source_output.h"
 #include "blindfl/protocol/plan/plan_row.h"
 #include "blindfl/protocol/session/session.h"  // torch asks for a whole type where a module is made
+#include "blindfl/protocol/session/sessions.h"
 
 namespace blindfl::protocol {
 class EmbedMatMul;
@@ -22,7 +24,8 @@ class MatMul;
 
 namespace blindfl::nn {
 
-/// What every source layer is as a module: a layer of the protocol, how it was planned, and its output once opened.
+/// What every source layer is as a module: layers of the protocol, one with each peer, how they were planned, and their
+/// output once opened. B with several A's runs them at the same time, a thread for each.
 template <class Layer>
 class SourceModule : public FederatedModule {
  public:
@@ -39,28 +42,41 @@ class SourceModule : public FederatedModule {
   /// makes. None: nobody is told.
   void observe(Observer observer) { observer_ = std::move(observer); }
 
-  /// What the planner weighed and chose; empty if it was not asked.
+  /// What the planner weighed and chose, for one peer after the other; empty if it was not asked.
   [[nodiscard]] const std::vector<protocol::PlanRow>& plan() const { return plan_; }
 
-  /// The layer below: for checkpoints, and for whoever wants to know what it holds.
-  [[nodiscard]] Layer& layer() const { return *layer_; }
+  /// The layer below, with the peer at that place: for checkpoints, and for whoever wants to know what it holds.
+  /// Throws InvalidArgument if there is none: see `layers()`.
+  [[nodiscard]] Layer& layer(std::size_t place = 0) const;
+  /// With each peer, in the order of the sessions; null where neither it nor B has fields of a layer for these.
+  [[nodiscard]] const std::vector<std::shared_ptr<Layer>>& layers() const { return layers_; }
 
   [[nodiscard]] std::optional<protocol::Settings> state_settings() const override;
   void save_layer(ByteSink& out) const override;
   void load_layer(ByteSource& in) override;
 
  protected:
-  SourceModule(std::shared_ptr<Layer> layer, std::vector<protocol::PlanRow> plan);
+  /// What all layers of the sum have alike.
+  struct Sum {
+    std::size_t out = 0;
+    SourceOutput::Opening opening{};
+    double largest_output = 0;
+  };
+  SourceModule(const protocol::Sessions& sessions, std::vector<std::shared_ptr<Layer>> layers, const Sum& sum,
+               std::vector<protocol::PlanRow> plan);
 
-  /// For parts that live in the autograd graph as long as a backward pass may come, also when the module is gone.
-  [[nodiscard]] const std::shared_ptr<Layer>& shared_layer() const { return layer_; }
+  [[nodiscard]] const protocol::Sessions& sessions() const { return sessions_; }
 
-  /// A forward pass of the layer, as it is opened; `backward` is the layer's for this pass.
-  [[nodiscard]] SourceOutput output_of(protocol::OutputShare share, std::size_t rows,
+  /// The forward passes of all layers, as they are opened; `backward` is theirs for this pass. Rows with data, and all.
+  using PairForward = std::function<protocol::OutputShare(std::size_t place, Layer& layer)>;
+  [[nodiscard]] SourceOutput output_of(std::size_t rows, std::size_t padded_rows, const PairForward& forward,
                                        SourceOutput::Backward backward) const;
 
  private:
-  std::shared_ptr<Layer> layer_;
+  protocol::Sessions sessions_;
+  std::vector<std::shared_ptr<Layer>> layers_;
+  std::vector<std::uint32_t> numbers_;  ///< that the peers know outputs by
+  Sum sum_;
   std::vector<protocol::PlanRow> plan_;
   Observer observer_;
 };

@@ -28,6 +28,7 @@ namespace {
 using BioPtr = std::unique_ptr<BIO, FreeWith<BIO_free>>;
 using BignumPtr = std::unique_ptr<BIGNUM, FreeWith<BN_free>>;
 using CertificatePtr = std::unique_ptr<X509, FreeWith<X509_free>>;
+using DigestContextPtr = std::unique_ptr<EVP_MD_CTX, FreeWith<EVP_MD_CTX_free>>;
 using ExtensionPtr = std::unique_ptr<X509_EXTENSION, FreeWith<X509_EXTENSION_free>>;
 using KeyContextPtr = std::unique_ptr<EVP_PKEY_CTX, FreeWith<EVP_PKEY_CTX_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, FreeWith<EVP_PKEY_free>>;
@@ -211,6 +212,15 @@ std::string_view view(const SecretVector<char>& text) {
   return {text.data(), text.size()};
 }
 
+const unsigned char* raw(ByteView bytes) {
+  return reinterpret_cast<const unsigned char*>(bytes.data());
+}
+
+/// Edwards curves hash by themselves.
+const char* digest_for(const EVP_PKEY* key) {
+  return EVP_PKEY_is_a(key, "ED25519") == 1 || EVP_PKEY_is_a(key, "ED448") == 1 ? nullptr : "SHA256";
+}
+
 }  // namespace
 
 Identity generate_identity(std::string_view name, int valid_days) {
@@ -283,6 +293,32 @@ std::string fingerprint(std::string_view certificate) {
 bool same_certificate(std::string_view a, std::string_view b) {
   const ForgetErrors forget;
   return der_of(parse_certificate(a).get()) == der_of(parse_certificate(b).get());
+}
+
+Bytes sign(const Identity& identity, ByteView message) {
+  const ForgetErrors forget;
+  const KeyPtr key = parse_key(view(identity.key), "this party's identity");
+  const DigestContextPtr context(EVP_MD_CTX_new());
+  std::size_t size = kMaxSignatureBytes;
+  Bytes signature(size);
+  const bool done =
+      context != nullptr &&
+      EVP_DigestSignInit_ex(context.get(), nullptr, digest_for(key.get()), nullptr, nullptr, key.get(), nullptr) == 1 &&
+      EVP_DigestSign(context.get(), reinterpret_cast<unsigned char*>(signature.data()), &size, raw(message),
+                     message.size()) == 1;
+  require<DataError>(done, "this party's identity: its key cannot sign; make a new one with `blindfl keygen`");
+  signature.resize(size);
+  return signature;
+}
+
+bool is_signed_by(std::string_view certificate, ByteView message, ByteView signature) {
+  const ForgetErrors forget;
+  const CertificatePtr parsed = parse_certificate(certificate);
+  EVP_PKEY* key = X509_get0_pubkey(parsed.get());
+  const DigestContextPtr context(EVP_MD_CTX_new());
+  require_done(context != nullptr);
+  return EVP_DigestVerifyInit_ex(context.get(), nullptr, digest_for(key), nullptr, nullptr, key, nullptr) == 1 &&
+         EVP_DigestVerify(context.get(), raw(signature), signature.size(), raw(message), message.size()) == 1;
 }
 
 }  // namespace blindfl::net

@@ -33,13 +33,13 @@ torch::Tensor WideDeepTopImpl::forward(const torch::Tensor& wide, const torch::T
   return wide.defined() ? scores + wide : scores;
 }
 
-WideDeepImpl::WideDeepImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
-                           const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation,
-                           const TwoSourceOptions& options)
-    : wide(numeric_source(session, numeric, outputs, options.numeric)),
-      deep(register_module("deep", EmbedMatMul(session, with_fields(categories), first_of(hidden, "the deep part"),
-                                               options.categories))),
-      top(register_module("top", WideDeepTop(embedded_inputs(categories), hidden, outputs, activation))) {
+WideDeepImpl::WideDeepImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
+                           const PerPeer<CategoryShape>& categories, const std::vector<std::size_t>& hidden,
+                           std::size_t outputs, Activation activation, const PerPeer<TwoSourceOptions>& options)
+    : wide(numeric_source(sessions, numeric, outputs, numeric_options(options))),
+      deep(register_module("deep", EmbedMatMul(sessions, with_fields(sessions, categories),
+                                               first_of(hidden, "the deep part"), category_options(options)))),
+      top(register_module("top", WideDeepTop(embedded_inputs(sessions, categories), hidden, outputs, activation))) {
   if (wide) register_module("wide", wide);
 }
 
@@ -83,13 +83,15 @@ torch::Tensor DlrmTopImpl::forward(const torch::Tensor& numeric, const torch::Te
   return top->forward(inputs);
 }
 
-DlrmImpl::DlrmImpl(protocol::Session& session, const FeatureShape& numeric_shape, const CategoryShape& categories,
-                   const DlrmShape& shape, std::size_t outputs, Activation activation, const TwoSourceOptions& options)
-    : numeric(numeric_source(session, numeric_shape, shape.bottom.empty() ? 1 : shape.bottom.front(), options.numeric)),
-      embedded(register_module("embedded", EmbedMatMul(session, with_fields(categories),
-                                                       shape.vectors * shape.dimension, options.categories))),
-      top(register_module("top", DlrmTop(numeric_shape.in_a + numeric_shape.in_b, embedded_inputs(categories), shape,
-                                         outputs, activation))) {
+DlrmImpl::DlrmImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric_shapes,
+                   const PerPeer<CategoryShape>& categories, const DlrmShape& shape, std::size_t outputs,
+                   Activation activation, const PerPeer<TwoSourceOptions>& options)
+    : numeric(numeric_source(sessions, numeric_shapes, shape.bottom.empty() ? 1 : shape.bottom.front(),
+                             numeric_options(options))),
+      embedded(register_module("embedded", EmbedMatMul(sessions, with_fields(sessions, categories),
+                                                       shape.vectors * shape.dimension, category_options(options)))),
+      top(register_module("top", DlrmTop(all_features(sessions, numeric_shapes), embedded_inputs(sessions, categories),
+                                         shape, outputs, activation))) {
   if (numeric) register_module("numeric", numeric);
 }
 

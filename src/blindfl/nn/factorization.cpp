@@ -19,9 +19,10 @@ torch::Tensor factorization_scores(const torch::Tensor& z) {
 
 FactorizationTopImpl::FactorizationTopImpl() : bias(register_parameter("bias", torch::zeros({1}))) {}
 
-FactorizationMachineImpl::FactorizationMachineImpl(protocol::Session& session, const FeatureShape& shape,
-                                                   std::size_t factors, const MatMulOptions& options)
-    : source(register_module("source", MatMul(session, shape, factorization_width(factors), options))),
+FactorizationMachineImpl::FactorizationMachineImpl(const protocol::Sessions& sessions,
+                                                   const PerPeer<FeatureShape>& shapes, std::size_t factors,
+                                                   const PerPeer<MatMulOptions>& options)
+    : source(register_module("source", MatMul(sessions, shapes, factorization_width(factors), options))),
       top(register_module("top", FactorizationTop())) {}
 
 DeepFmTopImpl::DeepFmTopImpl(std::size_t inputs, const std::vector<std::size_t>& hidden, Activation activation)
@@ -31,14 +32,15 @@ torch::Tensor DeepFmTopImpl::forward(const torch::Tensor& z, const torch::Tensor
   return perceptron(z.defined() ? factorization_scores(z) : z, embedded);
 }
 
-DeepFmImpl::DeepFmImpl(protocol::Session& session, const FeatureShape& numeric, const CategoryShape& categories,
-                       std::size_t factors, const std::vector<std::size_t>& hidden, Activation activation,
-                       const TwoSourceOptions& options)
-    : source(register_module("source",
-                             MatMul(session, with_pairs(numeric), factorization_width(factors), options.numeric))),
-      deep(register_module("deep", EmbedMatMul(session, with_fields(categories), first_of(hidden, "the deep part"),
-                                               options.categories))),
-      top(register_module("top", DeepFmTop(embedded_inputs(categories), hidden, activation))) {}
+DeepFmImpl::DeepFmImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
+                       const PerPeer<CategoryShape>& categories, std::size_t factors,
+                       const std::vector<std::size_t>& hidden, Activation activation,
+                       const PerPeer<TwoSourceOptions>& options)
+    : source(register_module("source", MatMul(sessions, with_pairs(sessions, numeric), factorization_width(factors),
+                                              numeric_options(options)))),
+      deep(register_module("deep", EmbedMatMul(sessions, with_fields(sessions, categories),
+                                               first_of(hidden, "the deep part"), category_options(options)))),
+      top(register_module("top", DeepFmTop(embedded_inputs(sessions, categories), hidden, activation))) {}
 
 torch::Tensor DeepFmImpl::forward(const data::Batch& batch) {
   const torch::Tensor z = source(batch);

@@ -113,6 +113,11 @@ void FederatedOptimizer::step(Slot& slot, double learning_rate) {
     w.update->step();
     return;
   }
+  if (w.elsewhere) {
+    // There is nothing to change here, but A's share decays.
+    if (p.passes() > 0 && sgd.weight_decay != 0) p.subtract(w.piece, /*both_change=*/true);
+    return;
+  }
   if (p.passes() == 0 || w.piece.values().empty()) return;
   if (p.passes() > slot.most_passes) {
     slot.most_passes = p.passes();

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "blindfl/protocol/layers/weight.h"
+#include "blindfl/protocol/session/session.h"
 
 namespace blindfl::nn {
 
@@ -62,6 +63,8 @@ std::vector<protocol::Session*> sessions_of(std::span<const FederatedParameter> 
   for (const FederatedParameter& parameter : parameters) {
     if (std::ranges::find(sessions, &parameter.session()) == sessions.end()) sessions.push_back(&parameter.session());
   }
+  // The first layer need not be one with all A's.
+  std::ranges::stable_sort(sessions, {}, [](const protocol::Session* session) { return session->place().index; });
   return sessions;
 }
 

@@ -75,9 +75,9 @@ torch::Tensor initial_bias(std::size_t inputs, std::size_t width) {
   return torch::empty({torch_size(width)}).uniform_(-bound, bound);
 }
 
-GeneralizedLinearImpl::GeneralizedLinearImpl(protocol::Session& session, const FeatureShape& shape, std::size_t outputs,
-                                             const MatMulOptions& options)
-    : source(register_module("source", MatMul(session, shape, outputs, options))),
+GeneralizedLinearImpl::GeneralizedLinearImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& shapes,
+                                             std::size_t outputs, const PerPeer<MatMulOptions>& options)
+    : source(register_module("source", MatMul(sessions, shapes, outputs, options))),
       bias(register_parameter("bias", torch::zeros({torch_size(outputs)}))) {}
 
 torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation) {
@@ -94,10 +94,11 @@ torch::nn::Sequential make_top(const std::vector<std::size_t>& hidden, std::size
   return top;
 }
 
-MlpImpl::MlpImpl(protocol::Session& session, const FeatureShape& shape, const std::vector<std::size_t>& hidden,
-                 std::size_t outputs, Activation activation, const MatMulOptions& options)
-    : source(register_module("source", MatMul(session, shape, first_of(hidden, kMlp), options))),
-      bias(register_parameter("bias", initial_bias(shape.in_a + shape.in_b, first_of(hidden, kMlp)))),
+MlpImpl::MlpImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& shapes,
+                 const std::vector<std::size_t>& hidden, std::size_t outputs, Activation activation,
+                 const PerPeer<MatMulOptions>& options)
+    : source(register_module("source", MatMul(sessions, shapes, first_of(hidden, kMlp), options))),
+      bias(register_parameter("bias", initial_bias(all_features(sessions, shapes), first_of(hidden, kMlp)))),
       top(register_module("top", make_top(hidden, outputs, activation))) {}
 
 torch::Tensor MlpImpl::forward(const data::Batch& batch) {

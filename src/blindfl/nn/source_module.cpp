@@ -1,15 +1,29 @@
 #include "blindfl/nn/source_module.h"
 
+#include <string>
 #include <utility>
 
+#include "blindfl/base/error.h"
 #include "blindfl/protocol/layers/embed_matmul.h"
 #include "blindfl/protocol/layers/matmul.h"
 
 namespace blindfl::nn {
 
 template <class Layer>
-SourceModule<Layer>::SourceModule(std::shared_ptr<Layer> layer, std::vector<protocol::PlanRow> plan)
-    : layer_(std::move(layer)), plan_(std::move(plan)) {}
+SourceModule<Layer>::SourceModule(const protocol::Sessions& sessions, std::vector<std::shared_ptr<Layer>> layers,
+                                  const Sum& sum, std::vector<protocol::PlanRow> plan)
+    : sessions_(sessions), layers_(std::move(layers)), sum_(sum), plan_(std::move(plan)) {
+  for (std::size_t place = 0; place < layers_.size(); ++place) {
+    numbers_.push_back(layers_[place] ? layers_[place]->layer() : sessions_[place].new_layer());
+  }
+}
+
+template <class Layer>
+Layer& SourceModule<Layer>::layer(std::size_t place) const {
+  require<InvalidArgument>(place < layers_.size() && layers_[place] != nullptr,
+                           "there is no layer with the peer at place ", place);
+  return *layers_[place];
+}
 
 template <class Layer>
 torch::Tensor SourceModule<Layer>::forward(const data::Batch& batch) {
@@ -21,28 +35,50 @@ torch::Tensor SourceModule<Layer>::forward(const data::Batch& batch) {
 
 template <class Layer>
 std::optional<protocol::Settings> SourceModule<Layer>::state_settings() const {
-  return layer_->state_settings();
+  if (!sessions_.several() && layers_.front()) return layers_.front()->state_settings();
+  protocol::Settings settings;
+  settings.add("state", "layers with several A's");
+  for (std::size_t place = 0; place < layers_.size(); ++place) {
+    const std::string name = "peer " + std::to_string(place);
+    settings.add(name, layers_[place] ? "with a layer" : "without a layer");
+    if (layers_[place]) settings.add(name + ".", layers_[place]->state_settings());
+  }
+  return settings;
 }
 
 template <class Layer>
 void SourceModule<Layer>::save_layer(ByteSink& out) const {
-  layer_->save(out);
+  for (const auto& layer : layers_) {
+    if (layer) layer->save(out);
+  }
 }
 
 template <class Layer>
 void SourceModule<Layer>::load_layer(ByteSource& in) {
-  layer_->load(in);
+  for (const auto& layer : layers_) {
+    if (layer) layer->load(in);
+  }
 }
 
 template <class Layer>
-SourceOutput SourceModule<Layer>::output_of(protocol::OutputShare share, std::size_t rows,
+SourceOutput SourceModule<Layer>::output_of(std::size_t rows, std::size_t padded_rows, const PairForward& forward,
                                             SourceOutput::Backward backward) const {
-  const auto& spec = layer_->params().spec();
-  SourceOutput output{.shares = {{&layer_->session(), layer_->layer(), std::move(share)}},
+  SourceOutput output{.shares = std::vector<protocol::SessionShare>(layers_.size()),
                       .rows = rows,
-                      .opening = {spec.output_scale, spec.derivative, spec.top},
+                      .opening = sum_.opening,
                       .parts = {std::move(backward)}};
-  if (observer_ && spec.top == protocol::Top::kShared) observer_(output, torch::Tensor());
+  protocol::with_each(sessions_, [&](std::size_t place, protocol::Session& session) {
+    protocol::OutputShare share;
+    if (layers_[place]) {
+      share = forward(place, *layers_[place]);
+    } else {
+      // It takes part in the opening all the same: a share of 0, and a mask.
+      const int ring = protocol::output_ring(sum_.largest_output, sum_.opening.scale);
+      share = {ShareMatrix(padded_rows, sum_.out, sum_.opening.scale, ring), 0};
+    }
+    output.shares[place] = {&session, numbers_[place], std::move(share)};
+  });
+  if (observer_ && sum_.opening.top == protocol::Top::kShared) observer_(output, torch::Tensor());
   return output;
 }
 

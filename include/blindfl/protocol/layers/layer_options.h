@@ -20,6 +20,10 @@ struct FeatureShape {
   /// The most features of a row that are not 0; 0: all of them. A row with more is an error at its owner.
   std::size_t nonzeros_a = 0;
   std::size_t nonzeros_b = 0;
+  /// Where B has several A's, and this is the layer with one of them: how many, and the features of the others. Initial
+  /// weights follow from all.
+  std::size_t peers = 1;
+  std::size_t in_others = 0;
 };
 
 /// What a MatMul layer is told beside its shape.

@@ -9,6 +9,7 @@
 #include "blindfl/protocol/layers/layer_options.h"
 #include "blindfl/protocol/layers/update.h"
 #include "blindfl/protocol/plan/step_cost.h"
+#include "blindfl/protocol/session/place.h"
 #include "blindfl/tensor/category_field.h"
 
 // What users say of source layers.
@@ -44,7 +45,16 @@ struct CategoryShape {
   std::vector<CategoryField> fields_b{};
   std::size_t batch = 128;
   std::size_t dimension = 8;  ///< of an embedding
+  /// Where B has several A's, and this is what one of them and B have: how many, and the fields of the other A's.
+  std::size_t peers = 1;
+  std::size_t fields_others = 0;
 };
+
+// What the layer with the A at that place takes of the shape of its pair. With one A: all of it.
+
+[[nodiscard]] FeatureShape shape_for_pair(FeatureShape shape, const Place& place);
+/// B's fields are in the layer with the first A alone: to the layers with others they are fields of others.
+[[nodiscard]] CategoryShape shape_for_pair(CategoryShape shape, const Place& place);
 
 /// What a user may say of an Embed-MatMul layer beside its shape.
 struct EmbedMatMulOptions : EmbedLayerOptions {

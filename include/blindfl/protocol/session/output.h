@@ -64,10 +64,12 @@ struct SessionShare {
 };
 
 /// Opens Z, the sum over all sessions, to B. At B: the values of Z, row by row. At A, which has one session: nothing.
+/// With several A's each adds its mask (OutputMasks) to its share.
 /// Cost: one message of 8 bytes per value and session, A to B. Reveals: Z, rounded, modulo the ring that its shares
-/// have, to B; with several A's also the part of each. Throws InvalidArgument if there is no share, if the shares
-/// differ in shape or scale, or if A has several; ProtocolError at B if a value is larger than it can be: the parties'
-/// shares then do not belong together.
+/// have, to B; with several A's the sum over all of them, and no part of it. Throws InvalidArgument if there is no
+/// share, if the shares differ in shape or scale, if A has several, or if B has not one of each A that agreed on masks,
+/// all modulo the same power of 2; ProtocolError at B if a value is larger than it can be: the parties' shares then do
+/// not belong together.
 [[nodiscard]] std::optional<std::vector<double>> open_output(std::span<const SessionShare> rounded);
 /// The same with one session.
 [[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,

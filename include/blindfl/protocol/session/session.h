@@ -22,6 +22,7 @@
 #include "blindfl/base/stopwatch.h"
 #include "blindfl/base/thread_pool.h"
 #include "blindfl/protocol/session/mask_key.h"
+#include "blindfl/protocol/session/place.h"
 #include "blindfl/protocol/session/settings.h"
 
 namespace blindfl::he {
@@ -38,6 +39,7 @@ class Channel;
 namespace blindfl::protocol {
 
 class OtPools;
+class OutputMasks;
 struct OwnKeys;
 using blindfl::Party;
 using blindfl::peer_of;
@@ -53,6 +55,8 @@ struct SessionOptions {
   std::shared_ptr<const SecretVector<std::byte>> saved_keys = nullptr;
   /// What the error calls the schemes' settings if they differ from the peer's: where a user set them.
   std::string scheme_settings_name = "the scheme";
+  /// What errors call the peer, where B has several; empty: nothing.
+  std::string peer_name{};
 };
 
 /// What products under one scheme need, and one set of its parameters.
@@ -193,6 +197,16 @@ class Session {
   /// call it.
   void drop_ots();
 
+  /// What B calls this peer in errors.
+  [[nodiscard]] const std::string& peer_name() const { return peer_name_; }
+  /// Which of B's A's it is with. Several: outputs are opened together, under masks.
+  [[nodiscard]] const Place& place() const { return place_; }
+  /// At an A that is one of several: its masks. Null elsewhere.
+  [[nodiscard]] const std::shared_ptr<OutputMasks>& output_masks() const { return output_masks_; }
+  /// From here on it has that place, and at A these masks: `agree_on_masks` calls it.
+  /// Throws InvalidArgument if there is no such place.
+  void take_place(const Place& place, std::shared_ptr<OutputMasks> masks);
+
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
 
@@ -259,6 +273,9 @@ class Session {
   std::optional<CoinParts> scoring_parts_;      ///< of the last time, once a coin was needed
   /// Of the weights that masks were first used for, by key and layer: for as long as the session lives.
   std::map<std::pair<std::string, std::uint32_t>, std::uint64_t> scored_versions_;
+  std::string peer_name_;
+  Place place_;
+  std::shared_ptr<OutputMasks> output_masks_;
   std::unique_ptr<OtPools> ots_;
   std::uint64_t ot_setups_ = 0;
   std::uint64_t operand_coins_ = 0;

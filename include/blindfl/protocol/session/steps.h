@@ -43,8 +43,30 @@ inline constexpr net::StepInfo kLiftWords{
     "top bits of the sender's shares, each under a pad that the receiver does not have or turns into its share",
     "nothing: uniformly random shares of products of two bits"};
 
-inline constexpr std::array<net::Step, 11> kOfSession = {
-    kPublicKey,      kAgreement,      kHello,       kSettings,    kScoringCoin, kObliviousHello,
-    kObliviousTrees, kObliviousTiles, kOutputShare, kLiftChoices, kLiftWords};
+// Where B has several A's: 100 to 106.
+inline constexpr net::StepInfo kMaskOffer{100, net::Protection::kPublic, "mask offer",
+                                          "an A's name, its run, a random number and a public key, for the other A's",
+                                          "that the sender takes part in that run"};
+inline constexpr net::StepInfo kMaskOffers{101, net::Protection::kPublic, "mask offers",
+                                           "those of all A's, relayed by B", "that these A's take part in that run"};
+inline constexpr net::StepInfo kMaskProof{
+    102, net::Protection::kPublic, "mask proof",
+    "a signature of all mask offers by the sender's TLS identity, or which of them it refuses and why",
+    "that the sender has the key of its certificate"};
+inline constexpr net::StepInfo kMaskProofs{103, net::Protection::kPublic, "mask proofs",
+                                           "those of all A's, relayed by B, and whether B refuses an A", "the same"};
+inline constexpr net::StepInfo kMaskVerdict{104, net::Protection::kPublic, "mask verdict",
+                                            "whether the sender accepts the proofs of the other A's", "that"};
+inline constexpr net::StepInfo kMaskVerdicts{105, net::Protection::kPublic, "mask verdicts",
+                                             "those of all A's, relayed by B", "that"};
+inline constexpr net::StepInfo kMaskedOutputShare{
+    106, net::Protection::kMasked, "masked output share",
+    "A's share of Z, rounded, plus a mask that the other A's subtract from theirs",
+    "Z, rounded, to B once it has those of all A's: the sum over them and not the part of one"};
+
+inline constexpr std::array<net::Step, 18> kOfSession = {
+    kPublicKey,   kAgreement,  kHello,        kSettings,    kScoringCoin,  kObliviousHello,
+    kObliviousTrees, kObliviousTiles, kOutputShare, kLiftChoices, kLiftWords,    kMaskOffer,
+    kMaskOffers,  kMaskProof,  kMaskProofs,   kMaskVerdict, kMaskVerdicts, kMaskedOutputShare};
 
 }  // namespace blindfl::protocol::steps

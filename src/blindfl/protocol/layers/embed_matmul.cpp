@@ -6,6 +6,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/protocol/layers/peers.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/share/products.h"
 
@@ -52,6 +53,7 @@ EmbedMatMul::EmbedMatMul(Session& session, const EmbedMatMulSpec& spec)
                               return params->shared() ? params->shared_embedding_derivative(limbs, rows)
                                                       : params->embedding_derivative(rows);
                             }) {
+  check_place(session, spec.peers, spec.name);
   // Made now, so that what the scheme cannot do is refused before anything is sent.
   for (RepeatedProduct* product : {&embedding_, &weight_gradient_, &embedding_derivative_}) {
     (void)product->plan(spec.batch);
@@ -409,6 +411,7 @@ EmbedGradients EmbedMatMul::backward(const EmbedPass& pass, const Derivative& de
 Settings EmbedMatMul::state_settings() const {
   Settings settings;
   settings.add("state", "Embed-MatMul").add("party", name_of(session_.party()));
+  if (session_.place().several()) settings.add("place", session_.place().index);
   settings.add(params_->agreement());
   for (std::size_t t = 0; t < tables_.size(); ++t) {
     tables_[t]->product().add_state_settings("table " + std::to_string(t) + ".key", settings);

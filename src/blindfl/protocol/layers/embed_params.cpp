@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/peers.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/output.h"
 #include "blindfl/share/integer_pieces.h"
@@ -63,7 +64,10 @@ EmbedMatMulParams::EmbedMatMulParams(const EmbedMatMulSpec& spec)
       initial_deviation_(spec.initial_deviation),
       embedding_scale_(spec.embedding_scale) {
   check_ranges();
-  if (initial_deviation_ == 0) initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs()));
+  if (initial_deviation_ == 0) {
+    const std::size_t all = inputs() + spec.fields_others * spec.dimension;
+    initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(all));
+  }
   weight_bound_ = static_cast<UInt128>(std::ceil(std::ldexp(spec.largest_weight, spec.weight_scale)));
   check_bits();
 }
@@ -71,6 +75,7 @@ EmbedMatMulParams::EmbedMatMulParams(const EmbedMatMulSpec& spec)
 void EmbedMatMulParams::check_ranges() const {
   check_run_length(spec_.run, spec_.name.c_str());
   check_top();
+  check_peers(spec_.peers, spec_.fields_others, shared(), where());
   const auto positive = [](double x) { return std::isfinite(x) && x > 0 && x <= 0x1p20; };
   require<InvalidArgument>(spec_.out > 0 && spec_.batch > 0 && spec_.dimension > 0 && inputs() > 0, where(),
                            ": a layer needs fields, an embedding dimension, outputs and rows");
@@ -327,6 +332,7 @@ Settings EmbedMatMulParams::settings() const {
   settings.add("initial_deviation", initial_deviation_).add("table_deviation", spec_.table_deviation);
   settings.add("scheme", spec_.scheme);
   if (shared()) settings.add("top", "shared").add("output_room", spec_.output_room);
+  if (spec_.peers > 1) settings.add("peers", spec_.peers).add("fields_others", spec_.fields_others);
   const auto encrypted = [](const EmbedField& f) { return f.update == Update::kEncrypted; };
   if (std::ranges::any_of(spec_.fields_a, encrypted) || std::ranges::any_of(spec_.fields_b, encrypted)) {
     settings.add(spec_.sgd.settings());

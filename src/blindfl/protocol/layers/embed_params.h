@@ -37,6 +37,10 @@ struct EmbedMatMulSpec : EmbedLayerOptions {
   std::size_t dimension = 8;  ///< of an embedding
   std::size_t out = 0;
   std::size_t batch = 0;  ///< the most rows a batch may have
+  /// Where B has several A's, and this is the layer with one of them: how many, and the fields that are in the layers
+  /// with the others. Initial weights follow from all.
+  std::size_t peers = 1;
+  std::size_t fields_others = 0;
 };
 
 /// An Embed-MatMul layer that cannot overflow: every bound computed, every product's spec made.

@@ -1,13 +1,13 @@
 #include "blindfl/protocol/layers/matmul.h"
 
 #include <algorithm>
-#include <numbers>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/saved_state.h"
+#include "blindfl/protocol/layers/peers.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/room_lift.h"
 #include "blindfl/share/products.h"
@@ -31,7 +31,7 @@ void add_part(ShareMatrix& output, const ShareMatrix& part) {
 ShareMatrix MatMul::own_part(const IntMatrix& x) {
   const ShareMatrix& piece = weight(session_.party()).piece;
   ShareMatrix output(x.rows(), params_.spec().out, params_.product_scale(), params_.output_ring());
-  if (x.cols() == 0) return output;
+  if (x.cols() == 0 || own_weights_elsewhere()) return output;
   const int needed = output.ring_bits() - (output.scale() - x.scale() - piece.scale());
   add_part(output, multiply(x, narrowed(piece, needed), session_.pool()));
   return output;
@@ -39,6 +39,7 @@ ShareMatrix MatMul::own_part(const IntMatrix& x) {
 
 MatMul::MatMul(Session& session, const MatMulSpec& spec)
     : session_(session), params_(with_scheme_names(session, spec)), layer_(session.new_layer()) {
+  check_place(session, spec.peers, spec.name);
   SeededRandom random = session.weight_random(layer_);
   weight_a_ = draw_weight(Party::kA, random);
   weight_b_ = draw_weight(Party::kB, random);
@@ -49,7 +50,7 @@ MatMul::MatMul(Session& session, const MatMulSpec& spec)
   for (const Party party : {Party::kA, Party::kB}) {
     if (params_.encrypted(party)) product(party)->take_keys(Pass::kForward, spec.batch);
   }
-  if (!owner() || params_.in(Party::kB) == 0 || params_.shared()) return;
+  if (!owner() || params_.in(Party::kB) == 0 || params_.shared() || own_weights_elsewhere()) return;
   rows_ = std::make_shared<RowUpdate>(*weight_b_, owner()->plan());
   weight_b_->update = rows_;
 }
@@ -104,9 +105,11 @@ std::shared_ptr<Weight> MatMul::draw_weight(Party features_of, SeededRandom& ran
   auto weight = std::make_shared<Weight>();
   weight->name = spec.name + (features_of == Party::kA ? ".weight_a" : ".weight_b");
   weight->features_of = features_of;
-  if (!alone || session_.party() == features_of) {
-    // Two shares from N(0, sigma^2 / 2) make weights from N(0, sigma^2).
-    const double deviation = params_.initial_deviation() / (alone ? 1.0 : std::numbers::sqrt2);
+  weight->elsewhere = features_of == Party::kB && own_weights_elsewhere();
+  if (weight->elsewhere) {
+    weight->piece = ShareMatrix(0, spec.out, spec.weight_scale);
+  } else if (!alone || session_.party() == features_of) {
+    const double deviation = params_.piece_deviation(features_of, session_.party());
     weight->piece =
         draw_piece(params_.in(features_of), spec.out, deviation, spec.weight_scale, spec.largest_weight, random);
     if (features_of == Party::kA && params_.scaled()) {
@@ -263,7 +266,7 @@ MatMulGradients MatMul::backward_open(const IntMatrix& x, const Derivative& deri
   // While A multiplies, B works on its own half.
   if (rows_) {
     rows_->add_gradient(x, derivative);
-  } else if (x.cols() > 0) {
+  } else if (x.cols() > 0 && !own_weights_elsewhere()) {
     gradients.weight_b = finished_gradient(multiply_transposed(x, to_ring(*derivative.share), session_.pool()),
                                            derivative, spec.batch, params_.gradient_scale(Party::kB));
   }
@@ -337,6 +340,7 @@ MatMulGradients MatMul::finished_shared(MatMulGradients raw, const Derivative& d
 Settings MatMul::state_settings() const {
   Settings settings;
   settings.add("state", "MatMul").add("party", name_of(session_.party())).add(params_.settings());
+  if (session_.place().several()) settings.add("place", session_.place().index);
   if (product_a_) product_a_->add_state_settings("key", settings);
   if (product_b_) product_b_->add_state_settings("key_b", settings);
   return settings;

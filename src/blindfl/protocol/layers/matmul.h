@@ -18,6 +18,9 @@
 // plain SGD with a declared plan are those of the updates (scaled_update.h), or A updates [[V_A]]_B by itself
 // (`update: encrypted`, see encrypted_update.h).
 //
+// With several A's, B has such a layer with each, and W_B = U_B + sum_i V_B(i): U_B is in the first of them, which adds
+// X_B U_B, and the others have none. Their outputs are opened together (open_output).
+//
 // Under a shared top (`Top::kShared`) Z and dZ stay shared: dZ = e + f, e at A and f at B. Then both parties' weights
 // learn by a product, both products at the same time, and nobody knows a gradient:
 //
@@ -35,7 +38,8 @@ struct MatMulGradients {
 /// One party's half of a MatMul source layer. Both parties make the same calls at the same time.
 class MatMul {
  public:
-  /// Draws this party's initial shares. `session` must outlive the layer.
+  /// Draws this party's initial shares. `session` must outlive the layer; its place among several A's must be that of
+  /// the spec.
   /// Throws InvalidArgument as MatMulParams and Scheme::plan do, ConfigError if the session has no scheme of a name in
   /// `spec`, before anything is sent.
   MatMul(Session& session, const MatMulSpec& spec);
@@ -128,6 +132,10 @@ class MatMul {
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, SeededRandom& random) const;
   [[nodiscard]] StateOrigin::Clock clock() const;
   void check_drawn(const ShareMatrix& piece) const;
+  /// At B, the layer with an A that is not the first: its own weights are not here.
+  [[nodiscard]] bool own_weights_elsewhere() const {
+    return session_.party() == Party::kB && session_.place().index > 0;
+  }
 
   Session& session_;
   MatMulParams params_;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/layers/peers.h"
 #include "blindfl/protocol/session/output.h"
 #include "blindfl/share/products.h"
 
@@ -40,8 +41,9 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
       initial_deviation_(spec.initial_deviation),
       product_scale_(std::max(spec.features_a.scale, spec.features_b.scale) + spec.weight_scale) {
   check_run_length(spec.run, spec.name.c_str());
-  require<InvalidArgument>(spec.out > 0 && spec.batch > 0 && spec.in_a + spec.in_b > 0, where(),
+  require<InvalidArgument>(spec.out > 0 && spec.batch > 0 && inputs() > 0, where(),
                            ": a layer needs inputs, outputs and rows");
+  check_peers(spec.peers, spec.in_others, shared(), where());
   require<InvalidArgument>(spec.weight_scale >= 0 && spec.weight_scale <= FixedPoint::kMaxScale &&
                                spec.gradient_scale >= 0 && spec.gradient_scale <= FixedPoint::kMaxScale,
                            where(), ": weights and gradients take between 0 and ", FixedPoint::kMaxScale,
@@ -55,7 +57,7 @@ MatMulParams::MatMulParams(const MatMulSpec& spec)
   require<InvalidArgument>(std::isfinite(spec.initial_deviation) && spec.initial_deviation >= 0 &&
                                spec.initial_deviation <= spec.largest_weight,
                            where(), ": the initial deviation must be between 0 and the largest weight");
-  if (initial_deviation_ == 0) initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(spec.in_a + spec.in_b));
+  if (initial_deviation_ == 0) initial_deviation_ = 1.0 / std::sqrt(3.0 * static_cast<double>(inputs()));
 
   const auto weight_bound = static_cast<UInt128>(std::ceil(std::ldexp(spec.largest_weight, spec.weight_scale)));
   for (const Party party : {Party::kA, Party::kB}) {
@@ -84,6 +86,14 @@ void MatMulParams::check_top() const {
   require<InvalidArgument>(spec_.update_b == Update::kExchanged, where(),
                            ": under an open top B updates its own weights by itself. Updates of B's weights under "
                            "encryption are for a shared top");
+}
+
+// Two parties have shares of A's weights, each of half the variance. B's are one more than there are A's: B's own has half
+// of it, and those of the A's the other half together.
+double MatMulParams::piece_deviation(Party features_of, Party owner) const {
+  if (encrypted(features_of)) return initial_deviation_;
+  const bool one_of_several = features_of == Party::kB && owner == Party::kA;
+  return initial_deviation_ / std::sqrt(one_of_several ? 2.0 * static_cast<double>(spec_.peers) : 2.0);
 }
 
 UInt128 MatMulParams::derivative_bound(int scale, double times) const {
@@ -259,6 +269,7 @@ Settings MatMulParams::settings() const {
   }
   if (encrypted(Party::kA) || encrypted(Party::kB)) settings.add(spec_.sgd.settings());
   settings.add("scheme_a", spec_.scheme_a).add("scheme_b", spec_.scheme_b);
+  if (spec_.peers > 1) settings.add("peers", spec_.peers).add("in_others", spec_.in_others);
   return settings;
 }
 

@@ -54,6 +54,10 @@ class MatMulParams {
   [[nodiscard]] bool scaled() const { return scaled_; }
   [[nodiscard]] const FixedPoint& derivative() const { return derivative_; }
   [[nodiscard]] double initial_deviation() const { return initial_deviation_; }
+  /// Features of all parties.
+  [[nodiscard]] std::size_t inputs() const { return spec_.in_a + spec_.in_b + spec_.in_others; }
+  /// Of the initial share that `owner` draws of the weights of a party's features.
+  [[nodiscard]] double piece_deviation(Party features_of, Party owner) const;
 
   /// Scale of Z before it is rounded: both parties' parts are brought to it.
   [[nodiscard]] int product_scale() const { return product_scale_; }

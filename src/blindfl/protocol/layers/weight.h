@@ -18,6 +18,8 @@ struct Weight {
   ShareMatrix piece;    ///< U at the party with the features, V at the other
   /// Both parties hold a share of every gradient, so both shares change at every step. Otherwise only U does.
   bool shared_gradient = false;
+  /// At B with several A's: this party's share is in its layer with the first of them, and `piece` has no rows.
+  bool elsewhere = false;
   /// Counts changes of V, at both parties alike: what was encrypted before is stale.
   std::uint64_t version = 1;
   /// Set if the layer itself updates the weight, at the optimizer's word. The share then need not be all of it.

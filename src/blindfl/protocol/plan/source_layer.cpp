@@ -4,8 +4,15 @@ namespace blindfl::protocol {
 
 namespace {
 
+/// The layers with all A's share what the run may give away: of B's features, to A's who put together what they have.
+RunLength run_of(RunLength run, std::size_t peers) {
+  run.layers *= peers;
+  return run;
+}
+
 MatMulSpec spec_of(const FeatureShape& shape, std::size_t out, const MatMulOptions& options) {
-  const MatMulLayerOptions& of_layer = options;
+  MatMulLayerOptions of_layer = options;
+  of_layer.run = run_of(options.run, shape.peers);
   return {shape, of_layer, out, options.update.value_or(Update::kExchanged),
           options.update_b.value_or(Update::kExchanged)};
 }
@@ -29,16 +36,33 @@ std::vector<EmbedField> fields_of(const std::vector<CategoryField>& fields, cons
 
 EmbedMatMulSpec spec_of(const CategoryShape& shape, std::size_t out, const EmbedMatMulOptions& options) {
   const TableChoices tables = tables_of(options);
-  const EmbedLayerOptions& of_layer = options;
+  EmbedLayerOptions of_layer = options;
+  of_layer.run = run_of(options.run, shape.peers);
   return {of_layer,
           fields_of(shape.fields_a, options.tables_a.value_or(tables)),
           fields_of(shape.fields_b, options.tables_b.value_or(tables)),
           shape.dimension,
           out,
-          shape.batch};
+          shape.batch,
+          shape.peers,
+          shape.fields_others};
 }
 
 }  // namespace
+
+FeatureShape shape_for_pair(FeatureShape shape, const Place& place) {
+  shape.peers = place.of;
+  return shape;
+}
+
+CategoryShape shape_for_pair(CategoryShape shape, const Place& place) {
+  shape.peers = place.of;
+  if (place.index > 0) {
+    shape.fields_others += shape.fields_b.size();
+    shape.fields_b.clear();
+  }
+  return shape;
+}
 
 LayerPlan plan_source(const FeatureShape& shape, std::size_t out, const MatMulOptions& options,
                       const std::vector<const he::Scheme*>& schemes) {

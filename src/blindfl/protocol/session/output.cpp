@@ -8,7 +8,9 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/secret.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/output_masks.h"
 #include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/sessions.h"
 #include "blindfl/protocol/session/steps.h"
 
 namespace blindfl::protocol {
@@ -69,7 +71,7 @@ namespace {
 
 net::Message message_of(const SessionShare& part) {
   const ShareMatrix& share = part.output.share;
-  return {steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
+  return {part.session->place().several() ? steps::kMaskedOutputShare : steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
 }
 
 // What is rounded fits in words: nothing above its ring travels.
@@ -78,6 +80,23 @@ SecretVector<std::uint64_t> words_of(const ShareMatrix& share) {
   SecretVector<std::uint64_t> words(share.values().size());
   std::ranges::transform(share.values(), words.begin(), low64);
   return words;
+}
+
+// B sees the sum over all A's, or nothing: without one of them the masks of the others do not add up to 0.
+void check_places(std::span<const SessionShare> parts) {
+  std::vector<bool> there(parts.front().session->place().of);
+  require<InvalidArgument>(parts.size() == there.size(), "an output has shares of ", parts.size(), " A's, and there are ",
+                           there.size(), ": every A takes part in every output, and all of them agree on masks before "
+                           "(agree_on_masks)");
+  for (const SessionShare& part : parts) {
+    const Place& place = part.session->place();
+    require<InvalidArgument>(place.of == there.size() && !there[place.index],
+                             "an output has shares of sessions that did not agree on masks together");
+    there[place.index] = true;
+    require<InvalidArgument>(parts.size() == 1 || part.output.share.ring_bits() == parts.front().output.share.ring_bits(),
+                             "outputs of several A's are opened modulo the same power of 2: give all layers that are "
+                             "opened together the same largest_output and output_scale");
+  }
 }
 
 void check_alike(std::span<const SessionShare> parts) {
@@ -92,6 +111,17 @@ void check_alike(std::span<const SessionShare> parts) {
   }
 }
 
+// Among several A's: what leaves is uniformly random modulo the ring of Z, and no bit of it is above that.
+void add_mask(const SessionShare& part, SecretVector<std::uint64_t>& words) {
+  const std::shared_ptr<OutputMasks>& masks = part.session->output_masks();
+  if (!masks) return;
+  const ShareMatrix& share = part.output.share;
+  const int ring = share.ring_bits();
+  const auto mask = masks->next({share.rows(), share.cols(), ring});
+  std::ranges::transform(words, mask, words.begin(),
+                         [&](std::uint64_t a, std::uint64_t b) { return low64(low_bits(a + b, ring)); });
+}
+
 }  // namespace
 
 std::optional<std::vector<double>> open_output(std::span<const SessionShare> rounded) {
@@ -101,10 +131,12 @@ std::optional<std::vector<double>> open_output(std::span<const SessionShare> rou
     require<InvalidArgument>(rounded.size() == 1, "A opens outputs to one peer, not to ", rounded.size());
     const Stopwatch::Lap lap(first.session->protocol_time());
     first.session->settle();
-    const SecretVector<std::uint64_t> words = words_of(first.output.share);
+    SecretVector<std::uint64_t> words = words_of(first.output.share);
+    add_mask(first, words);
     first.session->channel().send(message_of(first), std::as_bytes(std::span(words)));
     return std::nullopt;
   }
+  check_places(rounded);
   SecretVector<std::uint64_t> sum(first.output.share.values().size());
   int ring = kWordBits;
   int most_bits = 0;
@@ -113,8 +145,10 @@ std::optional<std::vector<double>> open_output(std::span<const SessionShare> rou
     const Stopwatch::Lap lap(part.session->protocol_time());
     part.session->settle();
     SecretVector<std::uint64_t> theirs(sum.size());
-    part.session->channel().receive(message_of(part),
-                                    [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(theirs))); });
+    naming_peer(*part.session, [&] {
+      part.session->channel().receive(message_of(part),
+                                      [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(theirs))); });
+    });
     std::ranges::transform(sum, theirs, sum.begin(), std::plus<>());
     std::ranges::transform(sum, words_of(part.output.share), sum.begin(), std::plus<>());
     ring = std::min(ring, part.output.share.ring_bits());

@@ -73,6 +73,7 @@ Session::Session(Party party, net::Channel& channel, const std::vector<const he:
       pool_(options.threads),
       weight_seed_(options.weight_seed),
       weight_key_(KeyStream::kKeyBytes),
+      peer_name_(options.peer_name),
       exceptions_at_start_(std::uncaught_exceptions()) {
   random_.fill(weight_key_);
   try {
@@ -300,6 +301,15 @@ void Session::disagree(const std::string& what, std::uint32_t number, const Sett
 Session::~Session() {
   channel_.when_idle(nullptr);
   if (std::uncaught_exceptions() > exceptions_at_start_) channel_.close();
+}
+
+void Session::take_place(const Place& place, std::shared_ptr<OutputMasks> masks) {
+  require<InvalidArgument>(place.index < place.of && place.of <= kMostPeers, "there is no place ", place.index, " among ",
+                           place.of, " A's");
+  require<InvalidArgument>((masks != nullptr) == (party_ == Party::kA && place.several()),
+                           "an A that is one of several has masks, and nobody else");
+  place_ = place;
+  output_masks_ = std::move(masks);
 }
 
 SeededRandom Session::weight_random(std::uint32_t layer) const {
