@@ -1,12 +1,12 @@
 #include "blindfl/nn/source_output.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
-
-#include <future>
 
 #include "blindfl/base/error.h"
 #include "blindfl/nn/federated_optimizer.h"
 #include "nn/vertical_fixture.h"
+#include "testing/several_parties.h"
 #include "testing/steps.h"
 
 namespace blindfl::nn::source_output_test {
@@ -54,53 +54,55 @@ TEST_F(Sum, OfTwoSourceLayersIsOpenedOnceAndSendsTheDerivativeToBoth) {
   }
 }
 
-// B with two A's: a session with each, one output, one derivative, one optimizer.
-TEST_F(Sum, OverTwoSessionsIsOpenedAsOneAndTrainedWithBothPeers) {
-  struct Result {
-    std::vector<Pieces> weights;
-    std::vector<torch::Tensor> z;
-  };
-  testing::TwoParties other(scheme_);
+// Two layers with each of two A's, one output, one derivative.
+TEST_F(Sum, OfLayersWithTwoPeersIsOpenedAsOneAndTrainedWithBoth) {
+  testing::SeveralParties parties(2, scheme_, testing::Record::kYes);
+  FeatureShape shape = data_.shape;
+  shape.in_others = shape.in_a;
   torch::manual_seed(3);
   const torch::Tensor dz = torch::randn({16, 2}) / 16;
-  const SgdOptions sgd{.learning_rate = 0.5};
-
-  const auto at_a = [&](Session& s) {
-    MatMul layer(s, data_.shape, std::size_t{2});
-    FederatedOptimizer optimizer({layer->weight_a(), layer->weight_b()}, sgd);
-    Result result{{pieces_of(layer)}, {}};
-    for (int step = 0; step < 2; ++step) {
-      optimizer.zero_grad();
-      const torch::Tensor z = open(layer->shares(batch(Party::kA)));
-      z.backward(torch::zeros_like(z));
-      optimizer.step();
-    }
+  struct Result {
+    std::vector<Pieces> first;
+    std::vector<Pieces> second;
+    torch::Tensor z;
+    std::vector<ShareMatrix> gradients;
+  };
+  const auto at_both = [&](const protocol::Sessions& sessions, Party party) {
+    MatMul first(sessions, shape, std::size_t{2});
+    MatMul second(sessions, shape, std::size_t{2});
+    Result result{all_pieces_of(first), all_pieces_of(second), {}, {}};
+    result.z = open(first->shares(batch(party)) + second->shares(batch(party)));
+    result.z.backward(party == Party::kA ? torch::zeros_like(result.z) : dz);
+    for (std::size_t i = 0; i < sessions.size(); ++i) result.gradients.push_back(*second->weight_a(i).grad());
+    EXPECT_EQ(sessions_of(std::vector{second->weight_a()}).size(), 1U);
     return result;
   };
-  auto first = std::async(std::launch::async, [&] { return at_a(parties_.session(Party::kA)); });
-  auto second = std::async(std::launch::async, [&] { return at_a(other.session(Party::kA)); });
-
-  MatMul to_first(parties_.session(Party::kB), data_.shape, std::size_t{2});
-  MatMul to_second(other.session(Party::kB), data_.shape, std::size_t{2});
-  const std::vector<FederatedParameter> parameters = {to_first->weight_a(), to_first->weight_b(), to_second->weight_a(),
-                                                      to_second->weight_b()};
-  EXPECT_EQ(sessions_of(parameters), (std::vector<Session*>{&parties_.session(Party::kB), &other.session(Party::kB)}));
-  FederatedOptimizer optimizer(parameters, sgd);
-  Result b{{pieces_of(to_first), pieces_of(to_second)}, {}};
-  for (int step = 0; step < 2; ++step) {
-    optimizer.zero_grad();
-    b.z.push_back(open(to_first->shares(batch(Party::kB)) + to_second->shares(batch(Party::kB))));
-    b.z.back().backward(dz);
-    optimizer.step();
+  const auto [a, b] = parties.run([&](std::size_t, Session& s) { return at_both(s, Party::kA); },
+                                  [&](const protocol::Sessions& all) { return at_both(all, Party::kB); });
+  // Both A's have the same features here.
+  torch::Tensor weight = torch::zeros({7, 2});
+  for (std::size_t i = 0; i < 2; ++i) {
+    weight += joined_weight(a[i].first[0], b.first[i]) + joined_weight(a[i].second[0], b.second[i]);
+    EXPECT_EQ(parties.recording(Party::kB, i).received().at(protocol::steps::kMaskedOutputShare),
+              (net::Traffic{1, 256}));
   }
-
   const torch::Tensor x = lab::features_tensor(data_.joined);
-  torch::Tensor weight = joined_weight(first.get().weights[0], b.weights[0]);
-  weight += joined_weight(second.get().weights[0], b.weights[1]);
-  EXPECT_LE(largest_difference(b.z[0], torch::mm(x, weight)), 6e-5);
-  // Each of the two layers takes the whole step.
-  weight -= 2 * sgd.learning_rate * torch::mm(x.t(), dz);
-  EXPECT_LE(largest_difference(b.z[1], torch::mm(x, weight)), 2e-4);
+  EXPECT_LE(largest_difference(b.z, torch::mm(x, weight)), 6e-5);
+  const torch::Tensor gradient = torch::mm(x.slice(1, 0, 4).t(), dz) * 16;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const ShareMatrix opened = blindfl::open(a[i].gradients[0], b.gradients[i]);
+    EXPECT_LE(largest_difference(to_tensor(decode_ring(opened), 4, 2), gradient), 1e-5);
+  }
+}
+
+TEST_F(Sum, OverSeveralPeersTakesMasks) {
+  testing::SeveralParties parties(2, scheme_, testing::Record::kNo, testing::SeveralParties::Masks::kNone);
+  try {
+    MatMul(parties.b(), data_.shape, std::size_t{2});
+    FAIL() << "B would see the part of each";
+  } catch (const InvalidArgument& error) {
+    EXPECT_THAT(error.what(), ::testing::HasSubstr("agree on masks before B makes a layer"));
+  }
 }
 
 TEST_F(Sum, OfLayersThatCannotBeOpenedTogetherIsRefused) {

@@ -53,10 +53,24 @@ inline Pieces pieces_of(const MatMul& source) {
   return {source->weight_a().piece(), source->weight_b().piece()};
 }
 
-/// The weights nobody has, A's rows above B's, as the joined model has them.
+/// In the layers with all peers.
+inline std::vector<Pieces> all_pieces_of(const MatMul& source) {
+  std::vector<Pieces> all;
+  for (std::size_t place = 0; place < source->layers().size(); ++place) {
+    all.push_back({source->weight_a(place).piece(), source->weight_b(place).piece()});
+  }
+  return all;
+}
+
+/// The weights nobody has, A's rows above B's, as the joined model has them. Where a party's piece is in another layer, or
+/// is 0 under encryption, it has no rows, and those of the other party count alone.
 inline torch::Tensor joined_weight(const Pieces& a, const Pieces& b) {
   const auto tensor = [](const ShareMatrix& m) { return to_tensor(decode_ring(m), m.rows(), m.cols()); };
-  return torch::cat({tensor(open(a.weight_a, b.weight_a)), tensor(open(a.weight_b, b.weight_b))});
+  const auto sum = [&](const ShareMatrix& x, const ShareMatrix& y) {
+    if (x.rows() == y.rows()) return tensor(open(x, y));
+    return tensor(x.rows() == 0 ? y : x);
+  };
+  return torch::cat({sum(a.weight_a, b.weight_a), sum(a.weight_b, b.weight_b)});
 }
 
 inline double largest_difference(const torch::Tensor& x, const torch::Tensor& y) {

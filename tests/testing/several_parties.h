@@ -57,20 +57,14 @@ class SeveralParties {
   SeveralParties(std::size_t peers, const std::vector<const he::Scheme*>& schemes, Record record = Record::kNo,
                  Masks masks = Masks::kAgreed, std::size_t threads = 1) {
     for (std::size_t i = 0; i < peers; ++i) {
-      pairs_.push_back(std::make_unique<TwoParties>(schemes, make_channels(), record, SavedKeys{}, threads));
+      pairs_.push_back(std::make_unique<TwoParties>(schemes, make_channels(), record, SavedKeys{}, threads, name_of_a(i)));
     }
     if (masks == Masks::kAgreed) agree();
   }
   SeveralParties(std::size_t peers, const he::Scheme& scheme, Record record = Record::kNo, Masks masks = Masks::kAgreed)
       : SeveralParties(peers, std::vector<const he::Scheme*>{&scheme}, record, masks) {}
 
-  void agree(const std::string& run = "run 1") {
-    (void)this->run(
-        [&](std::size_t place, protocol::Session& session) {
-          protocol::agree_on_masks(session, mask_party(place, size(), run));
-        },
-        [&](const protocol::Sessions& sessions) { protocol::agree_on_masks(sessions, run, names_of_as(size())); });
-  }
+  void agree(const std::string& run = "run 1");
 
   [[nodiscard]] std::size_t size() const { return pairs_.size(); }
   [[nodiscard]] protocol::Session& a(std::size_t place) { return pairs_[place]->session(protocol::Party::kA); }
@@ -142,5 +136,13 @@ class SeveralParties {
 
   std::vector<std::unique_ptr<TwoParties>> pairs_;
 };
+
+inline void SeveralParties::agree(const std::string& run) {
+  (void)this->run(
+      [&](std::size_t place, protocol::Session& session) {
+        protocol::agree_on_masks(session, mask_party(place, size(), run));
+      },
+      [&](const protocol::Sessions& sessions) { protocol::agree_on_masks(sessions, run, names_of_as(size())); });
+}
 
 }  // namespace blindfl::testing

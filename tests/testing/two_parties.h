@@ -2,6 +2,7 @@
 
 #include <map>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -56,7 +57,7 @@ class TwoParties {
       : TwoParties(schemes, make_channels(), record) {}
 
   TwoParties(const std::vector<const he::Scheme*>& schemes, Channels channels, Record record = Record::kYes,
-             const SavedKeys& keys = {}, std::size_t threads = 1)
+             const SavedKeys& keys = {}, std::size_t threads = 1, const std::string& name_of_a = {})
       : channels_(std::move(channels)) {
     if (record == Record::kYes) {
       recordings_ = {std::make_unique<Recording>(channels_.first->transport()),
@@ -65,7 +66,7 @@ class TwoParties {
     const auto make = [&](protocol::Party party) {
       return [&, party] {
         return std::make_unique<protocol::Peer>(party, channel(party), he::borrowed(schemes),
-                                                options(party, keys, threads));
+                                                options(party, keys, threads, name_of_a));
       };
     };
     peers_ = run_both(make(protocol::Party::kA), make(protocol::Party::kB), [&] { close(); });
@@ -92,8 +93,12 @@ class TwoParties {
 
  private:
   /// Initial weights are the same in every run, and different at the two parties.
-  static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys, std::size_t threads) {
-    return {.threads = threads, .weight_seed = party == protocol::Party::kA ? 11 : 22, .saved_keys = of(keys, party)};
+  static protocol::SessionOptions options(protocol::Party party, const SavedKeys& keys, std::size_t threads,
+                                          const std::string& name_of_a) {
+    return {.threads = threads,
+            .weight_seed = party == protocol::Party::kA ? 11 : 22,
+            .saved_keys = of(keys, party),
+            .peer_name = party == protocol::Party::kB ? name_of_a : ""};
   }
   [[nodiscard]] const std::shared_ptr<net::Channel>& channel(protocol::Party party) const {
     return of(recordings_, party) ? of(recordings_, party)->channel() : of(channels_, party);

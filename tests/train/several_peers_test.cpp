@@ -11,6 +11,7 @@
 #include "blindfl/train/training_loop.h"
 #include "nn/vertical_fixture.h"
 #include "testing/scratch_folder.h"
+#include "testing/several_parties.h"
 
 namespace blindfl::train::several_peers_test {
 namespace {
@@ -26,22 +27,6 @@ constexpr std::size_t kBatch = 16;
 constexpr std::size_t kFirst = 0;
 constexpr std::size_t kSecond = 1;
 constexpr std::size_t kOfB = 2;
-
-/// A layer for each peer, and one output of all.
-struct SourcesImpl : nn::FederatedModule {
-  SourcesImpl(const std::vector<Session*>& sessions, const nn::FeatureShape& shape, const nn::MatMulOptions& options) {
-    for (Session* session : sessions) {
-      sources.push_back(register_module("source_" + std::to_string(sources.size()),
-                                        nn::MatMul(*session, shape, std::size_t{1}, options)));
-    }
-  }
-  torch::Tensor forward(const data::Batch& x) {
-    std::optional<nn::SourceOutput> sum;
-    for (nn::MatMul& source : sources) sum = sum ? *sum + source->shares(x) : source->shares(x);
-    return nn::open(*sum);
-  }
-  std::vector<nn::MatMul> sources;
-};
 
 struct Course {
   std::optional<std::size_t> stops{};   ///< who wants to stop after step 5
@@ -85,9 +70,10 @@ class SeveralPeers : public ::testing::Test {
       return train_party({&b.session()}, who, course);
     };
     const auto at_b = [&] {
-      Peer first(Party::kB, links[0].second, schemes(), {.weight_seed = 22, .saved_keys = load_keys(folder_of(kOfB))});
+      Peer first(Party::kB, links[0].second, schemes(),
+                 {.weight_seed = 22, .saved_keys = load_keys(folder_of(kOfB)), .peer_name = "a1"});
       Peer second(Party::kB, links[1].second, schemes(),
-                  {.weight_seed = 23, .saved_keys = load_keys(folder_of(kOfB), 2)});
+                  {.weight_seed = 23, .saved_keys = load_keys(folder_of(kOfB), 2), .peer_name = "a2"});
       return train_party({&first.session(), &second.session()}, kOfB, course);
     };
     auto first = std::async(std::launch::async, [&] { caught(kFirst, [&] { return at_a(kFirst); }); });
@@ -112,7 +98,14 @@ class SeveralPeers : public ::testing::Test {
       layer.scheme_a = "paillier";
       layer.sgd = sgd;
     }
-    const auto model = std::make_shared<SourcesImpl>(sessions, data_.shape, layer);
+    if (who == kOfB) {
+      protocol::agree_on_masks(protocol::Sessions(sessions), run.folder.summary().run, testing::names_of_as(2));
+    } else {
+      protocol::agree_on_masks(*sessions.front(), testing::mask_party(who, 2, run.folder.summary().run));
+    }
+    nn::FeatureShape shape = data_.shape;
+    shape.in_others = shape.in_a;
+    nn::GeneralizedLinear model(protocol::Sessions(sessions), shape, std::size_t{1}, layer);
     const Forward forward = [&](const data::Batch& x) { return model->forward(x); };
     const Loss loss = [](const torch::Tensor& scores, const torch::Tensor& labels) {
       return nn::loss(Family::kLogistic, scores, labels);

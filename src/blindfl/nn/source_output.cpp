@@ -50,12 +50,8 @@ struct SavedOutput : torch::CustomClassHolder {
 };
 
 torch::Tensor open_tensor(const SourceOutput& output) {
-  std::vector<protocol::SessionShare> rounded = output.shares;
-  std::size_t cols = 0;
-  for (protocol::SessionShare& share : rounded) {
-    share.output = protocol::round_output(share.output, output.opening.scale);
-    cols = share.output.share.cols();
-  }
+  const std::vector<protocol::SessionShare> rounded = protocol::round_outputs(output.shares, output.opening.scale);
+  const std::size_t cols = rounded.front().output.share.cols();
   const auto z = protocol::open_output(rounded);
   if (!z) return torch::zeros({0, static_cast<std::int64_t>(cols)});
   return to_tensor(std::span(*z).first(output.rows * cols), output.rows, cols);

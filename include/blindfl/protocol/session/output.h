@@ -63,6 +63,10 @@ struct SessionShare {
   OutputShare output;
 };
 
+/// Rounds shares before they are opened (`round_output`): of those of several A's B rounds the sum, once.
+/// Throws as that does; InvalidArgument if several are not modulo the same power of 2 then.
+[[nodiscard]] std::vector<SessionShare> round_outputs(std::span<const SessionShare> shares, int scale);
+
 /// Opens Z, the sum over all sessions, to B. At B: the values of Z, row by row. At A, which has one session: nothing.
 /// With several A's each adds its mask (OutputMasks) to its share.
 /// Cost: one message of 8 bytes per value and session, A to B. Reveals: Z, rounded, modulo the ring that its shares

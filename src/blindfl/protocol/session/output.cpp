@@ -111,6 +111,11 @@ void check_alike(std::span<const SessionShare> parts) {
   }
 }
 
+/// What is left of a ring once its shares are rounded.
+int ring_after(const OutputShare& output, int scale) {
+  return std::min(output.share.ring_bits() + scale - output.share.scale(), kWordBits);
+}
+
 // Among several A's: what leaves is uniformly random modulo the ring of Z, and no bit of it is above that.
 void add_mask(const SessionShare& part, SecretVector<std::uint64_t>& words) {
   const std::shared_ptr<OutputMasks>& masks = part.session->output_masks();
@@ -123,6 +128,24 @@ void add_mask(const SessionShare& part, SecretVector<std::uint64_t>& words) {
 }
 
 }  // namespace
+
+std::vector<SessionShare> round_outputs(std::span<const SessionShare> shares, int scale) {
+  require<InvalidArgument>(!shares.empty(), "an output without a share cannot be opened");
+  std::vector<SessionShare> rounded(shares.begin(), shares.end());
+  if (rounded.size() > 1) {
+    const int ring = ring_after(rounded.front().output, scale);
+    for (SessionShare& part : rounded) {
+      require<InvalidArgument>(ring_after(part.output, scale) == ring,
+                               "outputs of several A's are opened modulo the same power of 2: give all layers that are "
+                               "opened together the same largest_output and output_scale");
+      if (&part == &rounded.front()) continue;
+      rounded.front().output = rounded.front().output + part.output;
+      part.output = {ShareMatrix(part.output.share.rows(), part.output.share.cols(), scale, ring), 0};
+    }
+  }
+  rounded.front().output = round_output(rounded.front().output, scale);
+  return rounded;
+}
 
 std::optional<std::vector<double>> open_output(std::span<const SessionShare> rounded) {
   check_alike(rounded);

@@ -1,0 +1,260 @@
+// Lossless with several A's: a federated model equals the plain libtorch model on the joined data of all, forward,
+// backward, and after 200 steps.
+
+#include <gtest/gtest.h>
+
+#include <mutex>
+
+#include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/train/trainer.h"
+#include "nn/peers_fixture.h"
+
+namespace blindfl::nn::peers_lossless_test {
+namespace {
+
+using protocol::Sessions;
+using protocol::Update;
+using Place = std::optional<std::size_t>;
+
+struct Case {
+  std::size_t peers = 2;
+  std::string scheme = "plain";
+  Update update = Update::kExchanged;
+  std::size_t epochs = 29;  ///< of 7 steps: 203
+};
+
+void PrintTo(const Case& c, std::ostream* out) {
+  *out << c.peers << " A's, " << c.scheme << (c.update == Update::kEncrypted ? ", encrypted" : "");
+}
+std::string name_of(const ::testing::TestParamInfo<Case>& info) {
+  return "A" + std::to_string(info.param.peers) + "_" + info.param.scheme +
+         (info.param.update == Update::kEncrypted ? "_encrypted" : "");
+}
+
+constexpr std::size_t kBatch = 16;
+constexpr double kRealBatch = 16;
+
+/// The A's have different numbers of columns, and one of three or more has none.
+std::vector<std::size_t> columns_of(std::size_t peers) {
+  std::vector<std::size_t> columns;
+  for (std::size_t i = 0; i < peers; ++i) columns.push_back(peers > 2 && i == 1 ? 0 : 2 + i);
+  return columns;
+}
+
+/// The first of three or more has no fields, so that B's are with one that has none of its own.
+std::vector<std::vector<CategoryField>> fields_of(std::size_t peers) {
+  std::vector<std::vector<CategoryField>> fields;
+  for (std::size_t i = 0; i < peers; ++i) {
+    const std::string name = "a" + std::to_string(i);
+    fields.push_back({{.name = name + " few", .categories = 3 + i}});
+    if (i % 2 == 1) fields.back().push_back({.name = name + " many", .categories = 12});
+    if (peers > 2 && i == 0) fields.back().clear();
+  }
+  return fields;
+}
+
+class WithPeers : public ::testing::TestWithParam<Case> {
+ protected:
+  std::unique_ptr<he::Scheme> scheme_ = testing::make_scheme(GetParam().scheme);
+  testing::SeveralParties parties_{GetParam().peers, *scheme_};
+  PeersData data_{{.columns_of_a = columns_of(GetParam().peers),
+                   .columns_of_b = 3,
+                   .fields_of_a = fields_of(GetParam().peers),
+                   .fields_of_b = {{.name = "b", .categories = 7}, {.name = "c", .categories = 3}},
+                   .rows = 106,  // the last batch is padded
+                   .batch = kBatch}};
+  std::mutex torch_random_;
+
+  /// `at(sessions, place)` at all parties; B has no place. B's result comes last.
+  template <class At>
+  auto run(At&& at) {
+    auto [of_a, of_b] = parties_.run([&](std::size_t place, Session& session) { return at(Sessions(session), Place(place)); },
+                                     [&](const Sessions& sessions) { return at(sessions, Place()); });
+    of_a.push_back(std::move(of_b));
+    return of_a;
+  }
+
+  [[nodiscard]] train::TrainOptions options() const {
+    train::TrainOptions options;
+    options.epochs = GetParam().epochs;
+    options.batch = kBatch;
+    options.sgd = {.learning_rate = 0.05, .momentum = 0.9};
+    if (GetParam().update == Update::kEncrypted) options.sgd.steps = options.epochs * 7;
+    return options;
+  }
+  [[nodiscard]] MatMulOptions layer_options() const {
+    MatMulOptions layer;
+    layer.update = GetParam().update;
+    if (GetParam().update == Update::kEncrypted) layer.sgd = options().sgd;
+    return layer;
+  }
+  [[nodiscard]] TwoSourceOptions two_source_options() const {
+    TwoSourceOptions both;
+    both.numeric.update = both.categories.update = GetParam().update;
+    if (GetParam().update == Update::kEncrypted) both.numeric.sgd = both.categories.sgd = options().sgd;
+    return both;
+  }
+  [[nodiscard]] data::Batch first_batch(Place place) const {
+    std::vector<std::uint32_t> rows(kBatch - 3);
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = i;
+    return data::make_batch(data_.at(place), rows, kBatch);
+  }
+  [[nodiscard]] torch::Tensor first_features() const {
+    return lab::features_tensor(data_.joined.numeric).slice(0, 0, kBatch - 3);
+  }
+  template <class Model>
+  void fit(const Model& model, Place place) {
+    Model copy = model;
+    train::fit(
+        *model, [copy](const data::Batch& batch) mutable { return copy->forward(batch); },
+        [](const torch::Tensor& z, const torch::Tensor& y) { return loss(Family::kLogistic, z, y); }, data_.at(place),
+        options());
+  }
+  template <class Model>
+  torch::Tensor score(const Model& model, Place place) {
+    Model copy = model;
+    return train::score([copy](const data::Batch& batch) mutable { return copy->forward(batch); }, data_.at(place),
+                        kBatch);
+  }
+};
+
+TEST_P(WithPeers, ForwardAndGradientsEqualLibtorch) {
+  if (GetParam().update == Update::kEncrypted) GTEST_SKIP() << "gradients stay with the layer";
+  struct Result {
+    std::vector<Pieces> pieces;
+    torch::Tensor z;
+    std::vector<std::optional<ShareMatrix>> of_a;
+    std::optional<ShareMatrix> of_b;
+  };
+  torch::manual_seed(3);
+  const torch::Tensor dz = torch::randn({kBatch - 3, 2}).clamp(-3, 3) / kRealBatch;
+  const std::vector<Result> all = run([&](const Sessions& sessions, Place place) {
+    MatMul source(sessions, data_.shapes(place), std::size_t{2});
+    Result result{all_pieces_of(source), source(first_batch(place)), {}, {}};
+    result.z.backward(place ? torch::zeros_like(result.z) : dz);
+    for (std::size_t i = 0; i < sessions.size(); ++i) result.of_a.push_back(source->weight_a(i).grad());
+    result.of_b = source->weight_b().grad();
+    return result;
+  });
+  const Result& b = all.back();
+  std::vector<Pieces> of_a;
+  for (std::size_t i = 0; i < data_.peers(); ++i) of_a.push_back(all[i].pieces.front());
+  torch::Tensor weight = joined_weight(of_a, b.pieces).set_requires_grad(true);
+  const torch::Tensor z = torch::mm(first_features(), weight);
+  ASSERT_EQ(b.z.sizes(), z.sizes());
+  EXPECT_LE(largest_difference(b.z, z), 5e-5 * static_cast<double>(data_.peers()));
+  for (std::size_t i = 0; i < data_.peers(); ++i) EXPECT_EQ(all[i].z.size(0), 0);
+
+  z.backward(dz);
+  const auto tensor = [](const ShareMatrix& m) { return to_tensor(decode_ring(m), m.rows(), m.cols()) / kRealBatch; };
+  std::vector<torch::Tensor> gradient;
+  for (std::size_t i = 0; i < data_.peers(); ++i) {
+    if (all[i].of_a[0]) gradient.push_back(tensor(blindfl::open(*all[i].of_a[0], *b.of_a[i])));
+    EXPECT_FALSE(all[i].of_b.has_value());
+  }
+  gradient.push_back(tensor(*b.of_b));
+  EXPECT_LE(largest_difference(torch::cat(gradient), weight.grad()), 1e-5);
+}
+
+TEST_P(WithPeers, LogisticRegressionAfter200StepsEqualsLibtorch) {
+  struct Result {
+    GeneralizedLinear model{nullptr};
+    std::vector<Pieces> before;
+  };
+  const auto made = run([&](const Sessions& sessions, Place place) {
+    GeneralizedLinear model(sessions, data_.shapes(place), std::size_t{1}, layer_options());
+    return Result{model, all_pieces_of(model->source)};
+  });
+  lab::LocalModel joined(data_.joined.numeric.cols(), std::vector<std::size_t>{}, std::size_t{1});
+  {
+    const torch::NoGradGuard no_grad;
+    std::vector<Pieces> of_a;
+    for (std::size_t i = 0; i < data_.peers(); ++i) of_a.push_back(made[i].before.front());
+    joined->weight.copy_(joined_weight(of_a, made.back().before));
+  }
+  const auto scores = run([&](const Sessions&, Place place) {
+    const Result& mine = place ? made[*place] : made.back();
+    const torch::Tensor before = score(mine.model, place);
+    fit(mine.model, place);
+    return std::pair(before, score(mine.model, place));
+  });
+  const torch::Tensor x = lab::features_tensor(data_.joined.numeric);
+  EXPECT_LE(largest_difference(scores.back().first, joined->forward(x)), 2e-4);
+  lab::fit(joined, Family::kLogistic, data_.joined.numeric, options());
+  EXPECT_LE(largest_difference(scores.back().second, joined->forward(x)), 1e-3);
+  EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.1) << "nothing was learned";
+}
+
+TEST_P(WithPeers, AMultiLayerPerceptronAfter200StepsEqualsLibtorch) {
+  if (GetParam().update == Update::kEncrypted) GTEST_SKIP() << "the same source layer as a logistic regression's";
+  const std::vector<std::size_t> hidden{6, 4};
+  const auto models = run([&](const Sessions& sessions, Place place) {
+    const std::lock_guard lock(torch_random_);  // all parties draw from torch's one generator
+    return Mlp(sessions, data_.shapes(place), hidden, std::size_t{1}, Activation::kTanh);
+  });
+  lab::LocalModel joined(data_.joined.numeric.cols(), hidden, std::size_t{1}, Activation::kTanh);
+  {
+    const torch::NoGradGuard no_grad;
+    std::vector<Pieces> of_a;
+    for (std::size_t i = 0; i < data_.peers(); ++i) of_a.push_back(pieces_of(models[i]->source));
+    joined->weight.copy_(joined_weight(of_a, all_pieces_of(models.back()->source)));
+    joined->bias.copy_(models.back()->bias);
+  }
+  copy_parameters(*models.back()->top, *joined->top);
+  const auto scores = run([&](const Sessions&, Place place) {
+    const Mlp& mine = place ? models[*place] : models.back();
+    const torch::Tensor before = score(mine, place);
+    fit(mine, place);
+    return std::pair(before, score(mine, place));
+  });
+  const torch::Tensor x = lab::features_tensor(data_.joined.numeric);
+  EXPECT_LE(largest_difference(scores.back().first, joined->forward(x)), 3e-4);
+  lab::fit(joined, Family::kLogistic, data_.joined.numeric, options());
+  EXPECT_LE(largest_difference(scores.back().second, joined->forward(x)), 1e-3);
+  EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.03) << "nothing was learned";
+}
+
+TEST_P(WithPeers, WideAndDeepAfter200StepsEqualsLibtorch) {
+  const std::vector<std::size_t> hidden{5, 4};
+  const auto models = run([&](const Sessions& sessions, Place place) {
+    const std::lock_guard lock(torch_random_);
+    return WideDeep(sessions, data_.shapes(place), data_.categories_of(place), hidden, std::size_t{1},
+                    Activation::kTanh, two_source_options());
+  });
+  const std::size_t inputs = data_.all_fields.size() * PeersData::kDimension;
+  lab::LocalWideDeep joined(
+      lab::LocalSources(data_.joined.numeric.cols(), 1, data_.all_fields, PeersData::kDimension, hidden.front()),
+      WideDeepTop(inputs, hidden, 1, Activation::kTanh));
+  std::vector<Pieces> of_a;
+  std::vector<EmbedMatMul> embedded;
+  for (std::size_t i = 0; i < data_.peers(); ++i) {
+    of_a.push_back(pieces_of(models[i]->wide));
+    embedded.push_back(models[i]->deep);
+  }
+  {
+    const torch::NoGradGuard no_grad;
+    joined->sources->weight.copy_(joined_weight(of_a, all_pieces_of(models.back()->wide)));
+  }
+  copy_embeddings(embedded, models.back()->deep, joined->sources);
+  copy_parameters(*models.back()->top, *joined->top);
+  const auto scores = run([&](const Sessions&, Place place) {
+    const WideDeep& mine = place ? models[*place] : models.back();
+    const torch::Tensor before = score(mine, place);
+    fit(mine, place);
+    return std::pair(before, score(mine, place));
+  });
+  EXPECT_LE(largest_difference(scores.back().first, lab::score(joined, data_.joined)), 5e-4);
+  lab::fit(joined, Family::kLogistic, data_.joined, options());
+  EXPECT_LE(largest_difference(scores.back().second, lab::score(joined, data_.joined)), 2e-3);
+  EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.03) << "nothing was learned";
+}
+
+INSTANTIATE_TEST_SUITE_P(Cases, WithPeers,
+                         ::testing::Values(Case{.peers = 1}, Case{.peers = 2}, Case{.peers = 3}, Case{.peers = 5},
+                                           Case{.peers = 3, .scheme = "lattice", .epochs = 2},
+                                           Case{.peers = 2, .scheme = "paillier", .epochs = 2},
+                                           Case{.peers = 3, .scheme = "paillier", .update = Update::kEncrypted, .epochs = 4}),
+                         name_of);
+
+}  // namespace
+}  // namespace blindfl::nn::peers_lossless_test

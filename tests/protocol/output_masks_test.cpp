@@ -1,0 +1,143 @@
+// Masks between A's: they add up to 0, are uniformly random, and none comes twice.
+
+#include "blindfl/protocol/session/output_masks.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "blindfl/base/error.h"
+#include "blindfl/base/int128.h"
+#include "testing/schemes.h"
+#include "testing/several_parties.h"
+#include "testing/uniformity.h"
+
+namespace blindfl::protocol::output_masks_test {
+namespace {
+
+using Key = OutputMasks::Key;
+
+/// Those of so many A's, each pair with a key of its own.
+std::vector<OutputMasks> masks_of(std::size_t peers) {
+  Random random;
+  std::map<std::pair<std::size_t, std::size_t>, Key> keys;
+  std::vector<OutputMasks> all;
+  for (std::size_t own = 0; own < peers; ++own) {
+    std::vector<Key> of_own(peers);
+    for (std::size_t other = 0; other < peers; ++other) {
+      if (other == own) continue;
+      Key& key = keys[std::minmax(own, other)];
+      if (key.empty()) {
+        key.resize(32);
+        random.fill(key);
+      }
+      of_own[other] = key;
+    }
+    all.emplace_back(testing::names_of_as(peers), own, of_own);
+  }
+  return all;
+}
+
+TEST(OutputMasks, AddUpToZeroInTheRing) {
+  for (const std::size_t peers : {2, 3, 5, 16}) {
+    for (const int ring : {1, 36, 62, 64}) {
+      SCOPED_TRACE(std::to_string(peers) + " A's, ring " + std::to_string(ring));
+      std::vector<OutputMasks> all = masks_of(peers);
+      for (int opening = 0; opening < 3; ++opening) {
+        std::vector<std::uint64_t> sum(12);
+        for (OutputMasks& one : all) {
+          const auto mask = one.next({4, 3, ring});
+          ASSERT_EQ(mask.size(), sum.size());
+          for (std::size_t i = 0; i < sum.size(); ++i) {
+            EXPECT_EQ(low_bits(mask[i], ring), mask[i]) << "nothing above the ring";
+            sum[i] += mask[i];
+          }
+        }
+        for (const std::uint64_t v : sum) EXPECT_EQ(low_bits(v, ring), 0U);
+      }
+    }
+  }
+}
+
+TEST(OutputMasks, OfAllButTwoDoNotAddUpToZero) {
+  std::vector<OutputMasks> all = masks_of(4);
+  std::vector<std::uint64_t> sum(64);
+  for (std::size_t a = 0; a < 3; ++a) {
+    const auto mask = all[a].next({8, 8, 36});
+    for (std::size_t i = 0; i < sum.size(); ++i) sum[i] += mask[i];
+  }
+  EXPECT_EQ(std::ranges::count_if(sum, [](std::uint64_t v) { return low_bits(v, 36) == 0; }), 0);
+}
+
+TEST(OutputMasks, AreUniformlyRandom) {
+  std::vector<OutputMasks> all = masks_of(3);
+  std::vector<std::uint64_t> words;
+  for (int opening = 0; opening < 20; ++opening) {
+    const auto mask = all[1].next({16, 16, 37});
+    words.insert(words.end(), mask.begin(), mask.end());
+  }
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(words, 37));
+}
+
+TEST(OutputMasks, NeverComeTwice) {
+  std::vector<OutputMasks> all = masks_of(3);
+  std::set<std::uint64_t> seen;
+  std::size_t words = 0;
+  const std::vector<OutputMasks::Shape> shapes = {{8, 2, 62}, {8, 2, 62}, {4, 4, 62}, {16, 1, 62}};
+  for (int step = 0; step < 50; ++step) {
+    for (const OutputMasks::Shape& shape : shapes) {
+      for (OutputMasks& one : all) {
+        for (const std::uint64_t word : one.next(shape)) {
+          seen.insert(word);
+          ++words;
+        }
+      }
+    }
+  }
+  EXPECT_EQ(seen.size(), words) << "64-bit words repeat by chance with 2^-34";
+}
+
+TEST(OutputMasks, OfASessionResumedAreOthersThoughTheRunIsTheSame) {
+  testing::PlainScheme scheme;
+  std::set<std::uint64_t> seen;
+  std::size_t words = 0;
+  testing::SeveralParties parties(2, scheme);
+  for (int session = 0; session < 4; ++session) {
+    // The same run, names and identities; first in a new session, and then agreed anew in the same one.
+    std::optional<testing::SeveralParties> other;
+    if (session == 1) other.emplace(2, scheme);
+    if (session >= 2) parties.agree("run 1");
+    testing::SeveralParties& now = other ? *other : parties;
+    const auto first = now.a(0).output_masks()->next({8, 4, 62});
+    const auto second = now.a(1).output_masks()->next({8, 4, 62});
+    for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(low_bits(first[i] + second[i], 62), 0U);
+    for (const std::uint64_t word : first) seen.insert(word);
+    words += first.size();
+  }
+  EXPECT_EQ(seen.size(), words);
+}
+
+TEST(OutputMasks, LeaveOtherSecretsOfTwoAlone) {
+  std::vector<OutputMasks> all = masks_of(3);
+  EXPECT_EQ(all[0].secret_with(2, "alignment"), all[2].secret_with(0, "alignment"));
+  EXPECT_EQ(all[0].secret_with(2, "alignment"), all[0].secret_with(2, "alignment"));
+  const std::set<Key> different = {all[0].secret_with(1, "alignment"), all[0].secret_with(2, "alignment"),
+                                   all[1].secret_with(2, "alignment"), all[0].secret_with(1, "another")};
+  EXPECT_EQ(different.size(), 4U);
+  EXPECT_THROW((void)all[0].secret_with(0, "alignment"), InvalidArgument);
+  EXPECT_THROW((void)all[0].secret_with(3, "alignment"), InvalidArgument);
+}
+
+TEST(OutputMasks, TakeAKeyWithEachOtherA) {
+  const auto names = testing::names_of_as(2);
+  EXPECT_THROW(OutputMasks(names, 2, std::vector<Key>(2)), InvalidArgument);
+  EXPECT_THROW(OutputMasks(names, 0, std::vector<Key>(2)), InvalidArgument);
+  EXPECT_THROW(OutputMasks(names, 0, {Key(), Key(31)}), InvalidArgument);
+  EXPECT_THROW(OutputMasks(names, 0, {Key(32), Key(32)}), InvalidArgument);
+  EXPECT_THROW(OutputMasks(names, 0, {Key(), Key(32), Key(32)}), InvalidArgument);
+  EXPECT_THROW((void)OutputMasks(names, 0, {Key(), Key(32)}).next({1, 1, 65}), InvalidArgument);
+}
+
+}  // namespace
+}  // namespace blindfl::protocol::output_masks_test
