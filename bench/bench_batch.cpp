@@ -30,6 +30,7 @@
 #include "made_up/tables.h"
 #include "made_up/vertical_split.h"
 #include "measured_scheme.h"
+#include "peers_report.h"
 #include "testing/plain/plain_scheme.h"
 #include "timing.h"
 #include "tops_report.h"
@@ -178,7 +179,7 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
 }
 
 struct Options {
-  std::set<std::string, std::less<>> parts{"models", "tops", "ways", "features", "own", "wide"};
+  std::set<std::string, std::less<>> parts{"models", "peers", "tops", "ways", "features", "own", "wide"};
   std::vector<std::string> schemes{"lattice", "plain"};
   std::optional<std::filesystem::path> data;
   std::optional<std::string> model;
@@ -190,7 +191,7 @@ struct Options {
 };
 
 constexpr const char* kUsage =
-    "usage: bench_batch [--json] [--part models|tops|ways|features|own|wide] ...\n"
+    "usage: bench_batch [--json] [--part models|peers|tops|ways|features|own|wide] ...\n"
     "  models:   [--scheme lattice|plain] [--data FOLDER] [--model NAME] [--momentum M], 0.9 without it\n"
     "            --data: where a9a.xz is; without it, generated rows of the same shape\n"
     "  tops:     [--model NAME] with --part tops\n"
@@ -289,6 +290,7 @@ void report_models(const Options& options) {
 int main(int argc, char** argv) try {
   const Options options = read_options(argc, argv);
   if (options.parts.contains("models")) report_models(options);
+  if (options.parts.contains("peers")) blindfl::bench::report_peers({.json = options.layers.json});
   if (options.parts.contains("tops")) {
     blindfl::bench::report_tops({.json = options.layers.json, .model = options.model});
   }

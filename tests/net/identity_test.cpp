@@ -414,5 +414,30 @@ TEST_F(IdentityFiles, AreRefusedIfTheKeyNeedsAPassphrase) {
   }
 }
 
+TEST(Signature, IsThatOfTheKeyOfTheCertificateAndOfTheMessage) {
+  const Identity one = generate_identity("one", 1);
+  const Identity other = generate_identity("other", 1);
+  const Bytes message(100, std::byte{5});
+  const Bytes signature = sign(one, message);
+  EXPECT_LE(signature.size(), kMaxSignatureBytes);
+  EXPECT_TRUE(is_signed_by(one.certificate, message, signature));
+  EXPECT_FALSE(is_signed_by(other.certificate, message, signature));
+  for (std::size_t i = 0; i < signature.size(); ++i) {
+    Bytes forged = signature;
+    forged[i] ^= std::byte{1};
+    EXPECT_FALSE(is_signed_by(one.certificate, message, forged)) << i;
+  }
+  Bytes changed = message;
+  changed.back() ^= std::byte{128};
+  EXPECT_FALSE(is_signed_by(one.certificate, changed, signature));
+  EXPECT_FALSE(is_signed_by(one.certificate, message, {}));
+  EXPECT_FALSE(is_signed_by(one.certificate, message, Bytes(512, std::byte{0x30})));
+  EXPECT_FALSE(is_signed_by(one.certificate, {}, signature));
+  EXPECT_TRUE(is_signed_by(one.certificate, {}, sign(one, {})));
+  EXPECT_THROW((void)is_signed_by("no certificate", message, signature), DataError);
+  EXPECT_THROW((void)sign({.certificate = one.certificate, .key = {}}, message), DataError);
+  EXPECT_EQ(ERR_peek_error(), 0U) << "TLS in this thread would take it for its own";
+}
+
 }  // namespace
 }  // namespace blindfl::net::identity_test

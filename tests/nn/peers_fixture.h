@@ -23,8 +23,8 @@ class PeersData {
   explicit PeersData(const Spec& spec) : spec_(spec) {
     std::size_t columns = 0;
     for (const std::size_t of_a : spec.columns_of_a) columns += of_a;
-    const data::Table table =
-        rounded(made_up::make_synthetic({.rows = spec.rows, .columns_a = columns, .columns_b = spec.columns_of_b}).joined, 16);
+    const data::Table table = rounded(
+        made_up::make_synthetic({.rows = spec.rows, .columns_a = columns, .columns_b = spec.columns_of_b}).joined, 16);
     data::Table rest = table;
     for (const std::size_t of_a : spec.columns_of_a) {
       auto split = made_up::vertical_split(rest, of_a);

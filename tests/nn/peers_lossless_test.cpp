@@ -1,13 +1,16 @@
 // Lossless with several A's: a federated model equals the plain libtorch model on the joined data of all, forward,
 // backward, and after 200 steps.
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <mutex>
 
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/train/trainer.h"
 #include "nn/peers_fixture.h"
+#include "testing/thrown.h"
 
 namespace blindfl::nn::peers_lossless_test {
 namespace {
@@ -68,8 +71,9 @@ class WithPeers : public ::testing::TestWithParam<Case> {
   /// `at(sessions, place)` at all parties; B has no place. B's result comes last.
   template <class At>
   auto run(At&& at) {
-    auto [of_a, of_b] = parties_.run([&](std::size_t place, Session& session) { return at(Sessions(session), Place(place)); },
-                                     [&](const Sessions& sessions) { return at(sessions, Place()); });
+    auto [of_a, of_b] =
+        parties_.run([&](std::size_t place, Session& session) { return at(Sessions(session), Place(place)); },
+                     [&](const Sessions& sessions) { return at(sessions, Place()); });
     of_a.push_back(std::move(of_b));
     return of_a;
   }
@@ -249,12 +253,30 @@ TEST_P(WithPeers, WideAndDeepAfter200StepsEqualsLibtorch) {
   EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.03) << "nothing was learned";
 }
 
-INSTANTIATE_TEST_SUITE_P(Cases, WithPeers,
-                         ::testing::Values(Case{.peers = 1}, Case{.peers = 2}, Case{.peers = 3}, Case{.peers = 5},
-                                           Case{.peers = 3, .scheme = "lattice", .epochs = 2},
-                                           Case{.peers = 2, .scheme = "paillier", .epochs = 2},
-                                           Case{.peers = 3, .scheme = "paillier", .update = Update::kEncrypted, .epochs = 4}),
-                         name_of);
+TEST(SharedTopWithSeveralAs, IsRefusedAtAllPartiesSayingWhatToDo) {
+  testing::PlainScheme scheme;
+  testing::SeveralParties parties(2, scheme);
+  const FeatureShape shape{.in_a = 2, .in_b = 2, .batch = 4, .in_others = 2};
+  MatMulOptions options;
+  options.top = protocol::Top::kShared;
+  const auto refused = [&](const std::function<void()>& make) {
+    const std::string text = testing::message_of<InvalidArgument>(make);
+    EXPECT_THAT(text, ::testing::HasSubstr("top that is shared takes one A"));
+    EXPECT_THAT(text, ::testing::HasSubstr("to which every A must consent, or train with one of the A's"));
+  };
+  refused([&] { (void)MatMul(Sessions(parties.a(0)), shape, std::size_t{1}, options); });
+  refused([&] { (void)MatMul(parties.b(), shape, std::size_t{1}, options); });
+  refused([&] { (void)SharedGeneralizedLinear(parties.a(1), shape); });
+  refused([&] { (void)SharedGeneralizedLinear(parties.b()[1], shape); });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Cases, WithPeers,
+    ::testing::Values(Case{.peers = 1}, Case{.peers = 2}, Case{.peers = 3}, Case{.peers = 5},
+                      Case{.peers = 3, .scheme = "lattice", .epochs = 2},
+                      Case{.peers = 2, .scheme = "paillier", .epochs = 2},
+                      Case{.peers = 3, .scheme = "paillier", .update = Update::kEncrypted, .epochs = 4}),
+    name_of);
 
 }  // namespace
 }  // namespace blindfl::nn::peers_lossless_test

@@ -1,9 +1,11 @@
-// What B sees of several A's: their sum, and nothing that tells one A's part from another's; the same where some of them
-// help it. Controls take the masks away, and find each part.
+// What B sees of several A's: their sum, and nothing that tells one A's part from another's; the same where some of
+// them help it. Controls take the masks away, and find each part.
 
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
+#include <set>
 
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/output_masks.h"
@@ -72,13 +74,12 @@ bool tells_the_part(const Words& of_b, const std::vector<double>& part) {
 
 /// What there is of each pair.
 struct Views {
-  std::vector<Words> messages{kPeers};  ///< as B received them
-  std::vector<Words> own{kPeers};       ///< B's shares, rounded
-  std::vector<Words> masks{kPeers};     ///< of the A's
-  /// The other A's part of each A's mask, which an A that helps B knows: by who helps, then whose.
-  std::vector<double> z;                       ///< as opened
+  std::vector<Words> messages{kPeers};            ///< as B received them
+  std::vector<Words> own{kPeers};                 ///< B's shares, rounded
+  std::vector<Words> masks{kPeers};               ///< of the A's
+  std::vector<double> z;                          ///< as opened
   std::vector<std::vector<double>> part{kPeers};  ///< of Z, which nobody has
-  std::set<net::Step> received;                ///< by B
+  std::set<net::Step> received;                   ///< by B
 };
 
 void append(Words& to, const Words& more) {
@@ -140,7 +141,9 @@ class View {
 const PeersData& the_data() {
   static const PeersData data({.columns_of_a = {4, 5, 6},
                                .columns_of_b = 3,
-                               .fields_of_a = {{{.name = "a", .categories = 9}}, {{.name = "b", .categories = 5}}, {{.name = "c", .categories = 30}}},
+                               .fields_of_a = {{{.name = "a", .categories = 9}},
+                                               {{.name = "b", .categories = 5}},
+                                               {{.name = "c", .categories = 30}}},
                                .fields_of_b = {{.name = "d", .categories = 4}},
                                .rows = kBatch * kPasses,
                                .batch = kBatch});
@@ -178,7 +181,7 @@ TEST_P(PeersView, OfBHasTheSumAndNoPartOfIt) {
   }
 }
 
-// B and a1 together know a1's part and its masks with a2 and a3: what is left hides behind the mask of these two.
+// B and a1 together know a1's part and its mask. What a2 and a3 have between them is in OutputMasks' tests.
 TEST_P(PeersView, OfBAndOneOfTheAsHasTheSumOverTheOthers) {
   const Views views = view_of(GetParam());
   // What a1 adds is what a2 and a3 subtract: with a1's masks, the sum over these two is known, and no more.
@@ -190,18 +193,17 @@ TEST_P(PeersView, OfBAndOneOfTheAsHasTheSumOverTheOthers) {
   const std::vector<double> found = values_of(known);
   for (std::size_t v = 0; v < known.size(); ++v) EXPECT_NEAR(found[v], both[v], 1e-9) << "the masks do not fit";
   for (const std::size_t i : {1, 2}) {
-    // All that a1 has of the mask is a sum of streams that it shares with a2 and with a3; even all of it is not enough.
     EXPECT_FALSE(tells_the_part(sum(sum(views.messages[i], views.own[i]), views.masks[0]), views.part[i]));
   }
 }
 
 TEST_P(PeersView, OfBHasNoOtherKindsOfMessagesThanWithOneA) {
   namespace steps = protocol::steps;
-  std::set<net::Step> expected = {steps::kHello,        steps::kPublicKey,         steps::kAgreement,
-                                  steps::kMaskOffer,    steps::kMaskProof,         steps::kMaskVerdict,
-                                  steps::kMaskedOutputShare};
+  std::set<net::Step> expected = {steps::kHello,     steps::kPublicKey,   steps::kAgreement,        steps::kMaskOffer,
+                                  steps::kMaskProof, steps::kMaskVerdict, steps::kMaskedOutputShare};
   if (GetParam()) {
-    expected.insert({steps::kTableOperand, steps::kLookupProduct, steps::kWeightOperand, steps::kEmbeddingProduct});
+    expected.insert({steps::kTableOperand, steps::kLookupProduct, steps::kPieceCorrection, steps::kWeightOperand,
+                     steps::kEmbeddingProduct});
   } else {
     expected.insert({steps::kForwardOperand, steps::kForwardProduct});
   }

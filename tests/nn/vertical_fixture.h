@@ -62,8 +62,8 @@ inline std::vector<Pieces> all_pieces_of(const MatMul& source) {
   return all;
 }
 
-/// The weights nobody has, A's rows above B's, as the joined model has them. Where a party's piece is in another layer, or
-/// is 0 under encryption, it has no rows, and those of the other party count alone.
+/// The weights nobody has, A's rows above B's, as the joined model has them. Where a party's piece is in another layer,
+/// or is 0 under encryption, it has no rows, and those of the other party count alone.
 inline torch::Tensor joined_weight(const Pieces& a, const Pieces& b) {
   const auto tensor = [](const ShareMatrix& m) { return to_tensor(decode_ring(m), m.rows(), m.cols()); };
   const auto sum = [&](const ShareMatrix& x, const ShareMatrix& y) {

@@ -16,10 +16,10 @@
 namespace blindfl::protocol::mask_agreement_test {
 namespace {
 
-using testing::SeveralParties;
 using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::HasSubstr;
+using testing::SeveralParties;
 
 using Offers = std::vector<MaskOffer>;
 using Proofs = std::vector<MaskProof>;
@@ -153,9 +153,10 @@ TEST_F(MaskAgreement, TakesTheBytesThatItSaysItTakes) {
 
 TEST_F(MaskAgreement, RefusesAnotherCertificateByNameEverywhere) {
   as_[1].identity = testing::identity_of(4);  // not the one that a1 and a3 know
-  EXPECT_THAT(outcomes(), Each(AllOf(HasSubstr("the A's did not agree on masks"),
-                                     HasSubstr("'a1' refuses 'a2': its key message is not signed by the certificate"),
-                                     HasSubstr("'a3' refuses 'a2'"), HasSubstr("compare the certificate's fingerprint"))));
+  EXPECT_THAT(outcomes(),
+              Each(AllOf(HasSubstr("the A's did not agree on masks"),
+                         HasSubstr("'a1' refuses 'a2': its key message is not signed by the certificate"),
+                         HasSubstr("'a3' refuses 'a2'"), HasSubstr("compare the certificate's fingerprint"))));
 }
 
 TEST_F(MaskAgreement, RefusesACertificateThatOnlyOneOfThemHasWrong) {
@@ -192,7 +193,8 @@ TEST_F(MaskAgreement, RefusesWhatWasSignedInAnEarlierSession) {
   };
   replaying.proofs = [&](std::size_t, Proofs& proofs) { proofs[1] = before.proved[1]; };
   const std::vector<std::string> all = outcomes(&replaying);
-  for (std::size_t i = 0; i < 3; ++i) EXPECT_THAT(all[i], HasSubstr("'a1' refuses 'a2': its key message is not signed"));
+  for (std::size_t i = 0; i < 3; ++i)
+    EXPECT_THAT(all[i], HasSubstr("'a1' refuses 'a2': its key message is not signed"));
 }
 
 TEST_F(MaskAgreement, RefusesTheProofOfAnother) {
@@ -205,8 +207,8 @@ TEST_F(MaskAgreement, RefusesTheProofOfAnother) {
 
 TEST_F(MaskAgreement, RefusesAnotherRunByNameEverywhere) {
   as_[1].run = "run 2";
-  EXPECT_THAT(outcomes(), Each(AllOf(HasSubstr("'a1' refuses 'a2': it is in another run"), HasSubstr("'a3' refuses 'a2'"),
-                                     HasSubstr("B refuses 'a2'"))));
+  EXPECT_THAT(outcomes(), Each(AllOf(HasSubstr("'a1' refuses 'a2': it is in another run"),
+                                     HasSubstr("'a3' refuses 'a2'"), HasSubstr("B refuses 'a2'"))));
 }
 
 TEST_F(MaskAgreement, RefusesTwoOfOneName) {
@@ -248,13 +250,13 @@ void offer_zero_key(Session& session, const MaskParty& me) {
   const MaskProof proof{.signature = me.identity->sign(signed_message(digest_of_offers(offers), me.name))};
   session.channel().send({steps::kMaskProof, 0, MaskProof::kBytes}, [&](ByteSink& out) { write(proof, out); });
   (void)session.channel().receive({steps::kMaskProofs, 0, kListBytes<MaskProof>});
-  session.channel().send({steps::kMaskVerdict, 0, MaskVerdict::kBytes}, [&](ByteSink& out) { write(MaskVerdict(), out); });
+  session.channel().send({steps::kMaskVerdict, 0, MaskVerdict::kBytes},
+                         [&](ByteSink& out) { write(MaskVerdict(), out); });
   (void)session.channel().receive({steps::kMaskVerdicts, 0, kListBytes<MaskVerdict>});
 }
 
 TEST_F(MaskAgreement, RefusesAKeyThatMakesNoSecret) {
-  const std::vector<std::string> all =
-      outcomes(nullptr, [&](Session& session) { offer_zero_key(session, as_[1]); });
+  const std::vector<std::string> all = outcomes(nullptr, [&](Session& session) { offer_zero_key(session, as_[1]); });
   for (const std::size_t i : {0, 2, 3}) EXPECT_THAT(all[i], HasSubstr("'a1' refuses 'a2': its key is not one"));
 }
 
@@ -307,7 +309,8 @@ void expect_refused(const Bytes& bytes) {
 }
 
 TEST(MaskMessages, AreReadAsTheyWereWritten) {
-  const MaskOffer offer{.peers = 3, .name = "a1", .run = std::string(64, 'r'), .nonce = {std::byte{1}}, .key = {std::byte{2}}};
+  const MaskOffer offer{
+      .peers = 3, .name = "a1", .run = std::string(64, 'r'), .nonce = {std::byte{1}}, .key = {std::byte{2}}};
   const MaskProof proof{.verdict = {Refusal::kRun, 2}, .signature = Bytes(70, std::byte{7})};
   const auto again = [](const auto& said) {
     const Bytes bytes = write_to_bytes([&](ByteSink& out) { write(said, out); });
@@ -328,10 +331,10 @@ TEST(MaskMessages, AreReadAsTheyWereWritten) {
 
 TEST(MaskMessages, ThatAreNoneAreRefused) {
   const MaskOffer offer{.peers = 2, .name = "a1", .run = "r"};
-  expect_refused<MaskOffer>(changed(offer, 0, std::byte{2}));            // version
-  expect_refused<MaskOffer>(changed(offer, 8, std::byte{0}));            // no name
-  expect_refused<MaskOffer>(changed(offer, 9, std::byte{'\n'}));         // not printable
-  expect_refused<MaskOffer>(changed(offer, 8 + 63, std::byte{'x'}));     // something after the name's end
+  expect_refused<MaskOffer>(changed(offer, 0, std::byte{2}));             // version
+  expect_refused<MaskOffer>(changed(offer, 8, std::byte{0}));             // no name
+  expect_refused<MaskOffer>(changed(offer, 9, std::byte{'\n'}));          // not printable
+  expect_refused<MaskOffer>(changed(offer, 8 + 63, std::byte{'x'}));      // something after the name's end
   expect_refused<MaskOffer>(changed(offer, 8 + 64 + 1, std::byte{200}));  // of the run
   expect_refused<MaskVerdict>(changed(MaskVerdict{}, 0, std::byte{9}));
   expect_refused<MaskVerdict>(changed(MaskVerdict{}, 3, std::byte{1}));

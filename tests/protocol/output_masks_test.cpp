@@ -70,6 +70,41 @@ TEST(OutputMasks, OfAllButTwoDoNotAddUpToZero) {
   EXPECT_EQ(std::ranges::count_if(sum, [](std::uint64_t v) { return low_bits(v, 36) == 0; }), 0);
 }
 
+// Those who help B give it all they share with the others. What two honest ones share is left, and hides both.
+TEST(OutputMasks, OfTwoHonestOnesHideThemFromAllOthersTogether) {
+  constexpr std::size_t kPeers = 5;
+  constexpr std::size_t kFirst = 1;
+  constexpr std::size_t kSecond = 3;
+  const OutputMasks::Shape shape{40, 40, 37};
+  Random random;
+  std::vector<std::vector<Key>> keys(kPeers, std::vector<Key>(kPeers));
+  for (std::size_t i = 0; i < kPeers; ++i) {
+    for (std::size_t j = i + 1; j < kPeers; ++j) {
+      keys[i][j].resize(32);
+      random.fill(keys[i][j]);
+      keys[j][i] = keys[i][j];
+    }
+  }
+  const auto names = testing::names_of_as(kPeers);
+  // The mask of one honest A without what it shares with the others.
+  const auto left = [&](std::size_t honest) {
+    auto mask = OutputMasks(names, honest, keys[honest]).next(shape);
+    for (std::size_t other = 0; other < kPeers; ++other) {
+      if (other == kFirst || other == kSecond) continue;
+      const std::size_t own = honest < other ? 0 : 1;
+      std::vector<Key> of_two(2);
+      of_two[1 - own] = keys[honest][other];
+      const auto shared = OutputMasks(testing::names_of_as(2), own, of_two).next(shape);
+      for (std::size_t i = 0; i < mask.size(); ++i) mask[i] = low64(low_bits(mask[i] - shared[i], shape.ring_bits));
+    }
+    return mask;
+  };
+  const auto first = left(kFirst);
+  const auto second = left(kSecond);
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(first, shape.ring_bits));
+  for (std::size_t i = 0; i < first.size(); ++i) EXPECT_EQ(low_bits(first[i] + second[i], shape.ring_bits), 0U);
+}
+
 TEST(OutputMasks, AreUniformlyRandom) {
   std::vector<OutputMasks> all = masks_of(3);
   std::vector<std::uint64_t> words;

@@ -55,9 +55,10 @@ class SeveralParties {
   enum class Masks { kAgreed, kNone };
 
   SeveralParties(std::size_t peers, const std::vector<const he::Scheme*>& schemes, Record record = Record::kNo,
-                 Masks masks = Masks::kAgreed, std::size_t threads = 1) {
+                 Masks masks = Masks::kAgreed, std::size_t threads = 1,
+                 const std::function<Channels()>& channels = make_channels) {
     for (std::size_t i = 0; i < peers; ++i) {
-      pairs_.push_back(std::make_unique<TwoParties>(schemes, make_channels(), record, SavedKeys{}, threads, name_of_a(i)));
+      pairs_.push_back(std::make_unique<TwoParties>(schemes, channels(), record, SavedKeys{}, threads, name_of_a(i)));
     }
     if (masks == Masks::kAgreed) agree();
   }
@@ -84,8 +85,8 @@ class SeveralParties {
   using Result = std::conditional_t<std::is_void_v<std::invoke_result_t<Function, Arguments...>>, std::monostate,
                                     std::invoke_result_t<Function, Arguments...>>;
 
-  /// `at_a(place, session)` for each A and `at_b(sessions)`, all at the same time. Returns all results; throws the cause
-  /// if one fails, for which all links are closed.
+  /// `at_a(place, session)` for each A and `at_b(sessions)`, all at the same time. Returns all results; throws the
+  /// cause if one fails, for which all links are closed.
   template <class AtA, class AtB>
   auto run(AtA&& at_a, AtB&& at_b) {
     using OfA = Result<AtA, std::size_t, protocol::Session&>;

@@ -184,11 +184,13 @@ TEST_F(SeveralPeers, AreToldWhichOfThemHasAnotherRun) {
   const std::string run = "run " + run::read_summary(folder_of(kOfB)).run + " up to step 12";
   std::filesystem::remove_all(folder_of(kSecond));
   const Outcomes refused = attempt({});
-  EXPECT_THAT(refused[kOfB].error, HasSubstr("nothing that all parties can resume: here is " + run + ", at peer 1 " +
-                                             run + ", at peer 2 no run; name the folder of the same run"));
-  EXPECT_THAT(refused[kFirst].error,
-              HasSubstr("here is " + run + ", at the peer no run that all of its peers have; name the folder"));
-  EXPECT_THAT(refused[kSecond].error, HasSubstr("here is no run, at the peer no run that all of its peers have"));
+  EXPECT_THAT(refused[kOfB].error, HasSubstr("nothing that all parties can resume: here is " + run + ", at a1 " + run +
+                                             ", at a2 no run; name the folder of the same run"));
+  EXPECT_THAT(refused[kFirst].error, HasSubstr("here is " + run +
+                                               ", at the peer no run that all of its peers have, since a2 has another; "
+                                               "name the folder"));
+  EXPECT_THAT(refused[kSecond].error,
+              HasSubstr("here is no run, at the peer no run that all of its peers have, since a2 has another"));
   EXPECT_FALSE(std::filesystem::exists(folder_of(kSecond))) << "nothing begins";
 }
 

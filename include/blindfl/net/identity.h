@@ -66,9 +66,9 @@ void save_identity(const Identity& identity, const std::filesystem::path& certif
 /// No signature is longer.
 constexpr std::size_t kMaxSignatureBytes = 512;
 
-/// A signature of `message` with the identity's key: ECDSA or RSA with SHA-256, or Ed25519, as the key is. Whoever signs
-/// begins a message with what it is for, which is never what TLS signs: 64 spaces, and a context.
-/// Throws DataError if the key cannot be read or cannot sign.
+/// A signature of `message` with the identity's key: ECDSA or RSA with SHA-256, or Ed25519, as the key is. Whoever
+/// signs begins a message with what it is for, which is never what TLS signs: 64 spaces, and a context. Throws
+/// DataError if the key cannot be read or cannot sign.
 [[nodiscard]] Bytes sign(const Identity& identity, ByteView message);
 
 /// Whether `signature` is one of `message` with the key of `certificate`. Any bytes may be a signature.

@@ -28,8 +28,8 @@ using protocol::PerPeer;
 /// With several A's: the sum of `E_A W_A` over all of them, and `E_B W_B`, which B shares with the first.
 class EmbedMatMulImpl : public SourceModule<protocol::EmbedMatMul> {
  public:
-  /// Throws InvalidArgument if the layer could overflow. Both parties must pass the same shape and options. With several
-  /// A's: as MatMul, `CategoryShape::fields_others`.
+  /// Throws InvalidArgument if the layer could overflow. Both parties must pass the same shape and options. With
+  /// several A's: as MatMul, `CategoryShape::fields_others`.
   EmbedMatMulImpl(const protocol::Sessions& sessions, const PerPeer<CategoryShape>& shapes, std::size_t out,
                   const PerPeer<EmbedMatMulOptions>& options = EmbedMatMulOptions());
   /// With everything said, field by field, and one peer.

@@ -81,8 +81,7 @@ class DeepFmImpl : public FederatedModule {
   /// factors, or as the layers do.
   DeepFmImpl(const protocol::Sessions& sessions, const PerPeer<FeatureShape>& numeric,
              const PerPeer<CategoryShape>& categories, std::size_t factors, const std::vector<std::size_t>& hidden,
-             Activation activation = Activation::kRelu,
-             const PerPeer<TwoSourceOptions>& options = TwoSourceOptions());
+             Activation activation = Activation::kRelu, const PerPeer<TwoSourceOptions>& options = TwoSourceOptions());
   torch::Tensor forward(const data::Batch& batch);
 
   MatMul source;  ///< of the factorisation machine

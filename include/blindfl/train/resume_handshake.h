@@ -39,6 +39,9 @@ struct RunOffer {
   /// B has heard several A's, and `steps` are those that all parties have; if there are none, a new run begins, with
   /// the name `run`, or, if that is empty, nothing.
   bool of_all = false;
+  /// If nothing begins: whose run is another's, where B has names for its A's (`SessionOptions::peer_name`).
+  std::string other{};
+  std::string peer{};  ///< what errors call who says it; not sent
 };
 
 /// Throws InvalidArgument if the name or the list is too long.

@@ -70,9 +70,10 @@ EmbedMatMulImpl::EmbedMatMulImpl(const protocol::Sessions& sessions, const PerPe
     : EmbedMatMulImpl(sessions, parts_of(sessions, shapes, out, options)) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(protocol::Session& session, const protocol::EmbedMatMulSpec& spec)
-    : EmbedMatMulImpl(session, Parts{.plans = {protocol::EmbedPlan{spec, {}, {}, {}}},
-                                     .sum = {spec.out, {spec.output_scale, spec.derivative, spec.top}, spec.largest_output},
-                                     .rows = {}}) {}
+    : EmbedMatMulImpl(session,
+                      Parts{.plans = {protocol::EmbedPlan{spec, {}, {}, {}}},
+                            .sum = {spec.out, {spec.output_scale, spec.derivative, spec.top}, spec.largest_output},
+                            .rows = {}}) {}
 
 EmbedMatMulImpl::EmbedMatMulImpl(const protocol::Sessions& sessions, const Parts& parts)
     : SourceModule(sessions, layers_of(sessions, parts), parts.sum, parts.rows) {

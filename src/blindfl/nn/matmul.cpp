@@ -40,7 +40,8 @@ std::vector<protocol::LayerPlan> plans_of(const protocol::Sessions& sessions, co
   std::vector<protocol::LayerPlan> plans;
   const std::vector<FeatureShape> pairs = pair_shapes(sessions, shapes);
   for (std::size_t place = 0; place < pairs.size(); ++place) {
-    plans.push_back(protocol::plan_source(pairs[place], out, options.at(place, pairs.size()), sessions[place].schemes()));
+    plans.push_back(
+        protocol::plan_source(pairs[place], out, options.at(place, pairs.size()), sessions[place].schemes()));
   }
   return plans;
 }
@@ -62,7 +63,7 @@ MatMulImpl::MatMulImpl(const protocol::Sessions& sessions, const PerPeer<Feature
     : MatMulImpl(sessions, plans_of(sessions, shapes, out, options)) {}
 
 MatMulImpl::MatMulImpl(const protocol::Sessions& sessions, const std::vector<protocol::LayerPlan>& plans)
-    : SourceModule(sessions, layers_of(sessions, plans), 
+    : SourceModule(sessions, layers_of(sessions, plans),
                    {plans.front().spec.out,
                     {plans.front().spec.output_scale, plans.front().spec.derivative, plans.front().spec.top},
                     plans.front().spec.largest_output},
@@ -81,9 +82,8 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
       batch.rows, batch.features.rows(),
       [&](std::size_t /*place*/, protocol::MatMul& layer) { return layer.forward(batch.features, batch.numbers); },
       [sources = sources_, peers = sessions(), x = batch.features](const protocol::Derivative& derivative) {
-        protocol::with_each(peers, [&](std::size_t place, protocol::Session& /*session*/) {
-          sources[place]->backward(x, derivative);
-        });
+        protocol::with_each(
+            peers, [&](std::size_t place, protocol::Session& /*session*/) { sources[place]->backward(x, derivative); });
       });
 }
 

@@ -123,10 +123,10 @@ SharedDeepFmImpl::SharedDeepFmImpl(protocol::Session& session, const FeatureShap
       source(register_module("source", MatMul(session, with_pairs(session, numeric), factorization_width(factors),
                                               with_room_for_factors(options.numeric, top_options)))),
       pairs(register_module("pairs", SharedFactorization(session, factors, top_options))),
-      deep(register_module("deep", EmbedMatMul(session, with_fields(session, categories), first_of(hidden, "the deep part"),
-                                               for_shared_top(options.categories)))),
-      bias(register_module(
-          "bias", SharedBias(session, hidden.front(), bias_deviation(embedded_inputs(session, categories)), top_options))),
+      deep(register_module("deep", EmbedMatMul(session, with_fields(session, categories),
+                                               first_of(hidden, "the deep part"), for_shared_top(options.categories)))),
+      bias(register_module("bias", SharedBias(session, hidden.front(),
+                                              bias_deviation(embedded_inputs(session, categories)), top_options))),
       top(register_module("top", make_shared_top(session, hidden, std::size_t{1}, activation, top_options))) {}
 
 SharedTensor SharedDeepFmImpl::scores(const data::Batch& batch) {

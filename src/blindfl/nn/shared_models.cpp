@@ -76,10 +76,10 @@ SharedWideDeepImpl::SharedWideDeepImpl(protocol::Session& session, const Feature
                                        const SharedTopOptions& top_options)
     : SharedModel(session),
       wide(numeric_source(session, numeric, outputs, for_shared_top(options.numeric))),
-      deep(register_module("deep", EmbedMatMul(session, with_fields(session, categories), first_of(hidden, "the deep part"),
-                                               for_shared_top(options.categories)))),
-      bias(register_module(
-          "bias", SharedBias(session, hidden.front(), bias_deviation(embedded_inputs(session, categories)), top_options))),
+      deep(register_module("deep", EmbedMatMul(session, with_fields(session, categories),
+                                               first_of(hidden, "the deep part"), for_shared_top(options.categories)))),
+      bias(register_module("bias", SharedBias(session, hidden.front(),
+                                              bias_deviation(embedded_inputs(session, categories)), top_options))),
       top(register_module("top", make_shared_top(session, hidden, outputs, activation, top_options))) {
   if (wide) register_module("wide", wide);
 }

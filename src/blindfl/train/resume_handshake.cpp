@@ -19,6 +19,9 @@ constexpr std::uint64_t kOfferBytes = 640;
 constexpr std::size_t kNameBytes = 64;
 constexpr std::size_t kPadding = kOfferBytes - 8 - kNameBytes - 8 - RunOffer::kMostSteps * 8;
 constexpr std::uint32_t kOfferVersion = 1;
+// From B with several A's.
+constexpr std::uint32_t kOfAll = 1;
+constexpr std::uint32_t kRefused = 2;
 
 bool is_zero(std::byte b) {
   return b == std::byte{0};
@@ -33,6 +36,7 @@ std::string up_to(const RunOffer& offer) {
 }
 
 std::string offer_words(const RunOffer& offer) {
+  if (!offer.other.empty()) return "no run that all of its peers have, since " + offer.other + " has another";
   if (offer.run.empty()) return offer.of_all ? "no run that all of its peers have" : "no run";
   if (offer.steps.empty()) return "run " + offer.run + " without a checkpoint";
   return "run " + offer.run + " " + up_to(offer);
@@ -43,9 +47,8 @@ std::string each_of(std::span<const RunOffer> theirs, const std::string& before,
                     const std::function<std::string(const RunOffer&)>& words) {
   std::string text;
   for (std::size_t i = 0; i < theirs.size(); ++i) {
-    text.append(before).append(theirs.size() == 1 ? "the peer" : "peer ");
-    if (theirs.size() > 1) text.append(std::to_string(i + 1));
-    text.append(" ").append(words(theirs[i]));
+    const std::string number = theirs.size() == 1 ? "the peer" : "peer " + std::to_string(i + 1);
+    text.append(before).append(theirs[i].peer.empty() ? number : theirs[i].peer).append(" ").append(words(theirs[i]));
   }
   return text;
 }
@@ -67,6 +70,22 @@ bool nothing_is_lost(const RunOffer& mine, std::span<const RunOffer> theirs) {
          });
 }
 
+/// Who has another run than most; empty if nobody has, or if there are no names.
+std::string with_another_run(const RunOffer& mine, std::span<const RunOffer> theirs) {
+  const auto with = [&](const std::string& run) {
+    const auto same = [&](const RunOffer& offer) { return offer.run == run; };
+    return std::ranges::count_if(theirs, same) + (mine.run == run ? 1 : 0);
+  };
+  std::string most = mine.run;
+  for (const RunOffer& offer : theirs) {
+    if (with(offer.run) > with(most)) most = offer.run;
+  }
+  for (const RunOffer& offer : theirs) {
+    if (offer.run != most && !offer.peer.empty()) return offer.peer.substr(0, kNameBytes);
+  }
+  return mine.run != most ? "B" : "";
+}
+
 /// What B with several A's says to all of them.
 RunOffer offer_of_all(const protocol::Sessions& sessions, const RunOffer& mine, std::span<const RunOffer> theirs) {
   RunOffer offer{.run = {}, .steps = steps_of_all(mine, theirs), .of_all = true};
@@ -74,6 +93,8 @@ RunOffer offer_of_all(const protocol::Sessions& sessions, const RunOffer& mine, 
     offer.run = mine.run;
   } else if (nothing_is_lost(mine, theirs)) {
     offer.run = sessions.id();
+  } else {
+    offer.other = with_another_run(mine, theirs);
   }
   return offer;
 }
@@ -128,9 +149,9 @@ void write_offer(const RunOffer& offer, ByteSink& out) {
   require<InvalidArgument>(offer.run.size() <= kNameBytes && offer.steps.size() <= RunOffer::kMostSteps,
                            "a run's offer is too long");
   out.write_u32(kOfferVersion);
-  out.write_u32(offer.of_all ? 1 : 0);
+  out.write_u32(!offer.other.empty() ? kRefused : offer.of_all ? kOfAll : 0);
   Bytes name(kNameBytes);
-  std::ranges::copy(as_bytes(offer.run), name.begin());
+  std::ranges::copy(as_bytes(offer.other.empty() ? offer.run : offer.other), name.begin());
   out.write(name);
   out.write_u64(offer.steps.size());
   for (std::size_t i = 0; i < RunOffer::kMostSteps; ++i) out.write_u64(i < offer.steps.size() ? offer.steps[i] : 0);
@@ -141,16 +162,19 @@ RunOffer read_offer(ByteSource& in) {
   RunOffer offer;
   const std::uint32_t version = in.read_u32();
   const std::uint32_t of_all = in.read_u32();
-  require<ProtocolError>(version == kOfferVersion && of_all <= 1, "run offer: it is of another version");
-  offer.of_all = of_all == 1;
+  require<ProtocolError>(version == kOfferVersion && of_all <= kRefused, "run offer: it is of another version");
+  offer.of_all = of_all != 0;
   Bytes name(kNameBytes);
   in.read(name);
   const auto end = std::ranges::find(name, std::byte{0});
   for (auto b = name.begin(); b != end; ++b) {
     const auto c = static_cast<char>(*b);
-    require<ProtocolError>(c > ' ' && c <= '~', "run offer: its name is not printable");
-    offer.run += c;
+    // Names of parties may have spaces.
+    require<ProtocolError>((c > ' ' || of_all == kRefused) && c >= ' ' && c <= '~',
+                           "run offer: its name is not printable");
+    (of_all == kRefused ? offer.other : offer.run) += c;
   }
+  require<ProtocolError>(of_all != kRefused || !offer.other.empty(), "run offer: it names nobody");
   bool zeros = std::all_of(end, name.end(), is_zero);
   const std::uint64_t count = in.read_u64();
   require<ProtocolError>(count <= RunOffer::kMostSteps, "run offer: it has too many steps");
@@ -168,8 +192,13 @@ RunOffer read_offer(ByteSource& in) {
 }
 
 std::vector<RunOffer> exchange_offers(const protocol::Sessions& sessions, const RunOffer& mine) {
-  return exchange<RunOffer>(sessions, {run::steps::kRunOffer, 0, kOfferBytes}, write_offer, read_offer, mine,
-                            [&](const std::vector<RunOffer>& theirs) { return offer_of_all(sessions, mine, theirs); });
+  const auto named = [&](std::vector<RunOffer> theirs) {
+    for (std::size_t i = 0; i < theirs.size(); ++i) theirs[i].peer = sessions[i].peer_name();
+    return theirs;
+  };
+  return named(exchange<RunOffer>(
+      sessions, {run::steps::kRunOffer, 0, kOfferBytes}, write_offer, read_offer, mine,
+      [&](const std::vector<RunOffer>& theirs) { return offer_of_all(sessions, mine, named(theirs)); }));
 }
 
 std::size_t newer_than(const RunOffer& offer, std::uint64_t step) {

@@ -7,16 +7,17 @@
 #include "blindfl/protocol/session/identity.h"
 #include "blindfl/protocol/session/sessions.h"
 
-// With several A's, B is to see their sum alone: Z = sum over i of Z'_i. The A's therefore agree, pair by pair, on masks
-// that add up to 0, and add them to their shares before B opens them (open_output). They have no links to each other: B
-// relays what they say, three short messages each way.
+// With several A's, B is to see their sum alone: Z = sum over i of Z'_i. The A's therefore agree, pair by pair, on
+// masks that add up to 0, and add them to their shares before B opens them (open_output). They have no links to each
+// other: B relays what they say, three short messages each way.
 //
 //   offer     name, run, fresh nonce and X25519 key of each A            B sends all of them to all
 //   proof     a signature of all offers together, by the TLS identity    B sends all of them to all
 //   verdict   whether this A accepts those of all others                 B sends all of them to all
 //
 // A pair's key is made from both X25519 keys and all offers, so that it is of this run, of these sessions and of these
-// names; the masks come from it by a count of outputs, which stands for step and layer (OutputMasks). docs/protocols.md, "Several A's".
+// names; the masks come from it by a count of outputs, which stands for step and layer (OutputMasks).
+// docs/protocols.md, "Several A's".
 
 namespace blindfl::protocol {
 
@@ -35,9 +36,9 @@ struct MaskParty {
 };
 
 /// At an A: takes its place among those of B, and agrees on masks with the others; all call it at the same time. From
-/// then on the session's outputs are opened under them. Called again, all keys are new. Without others, nothing happens.
-/// Cost: 200, 524 and 8 bytes to B, 3,204, 8,912 and 140 from it. Reveals: to B and the other A's name, run and
-/// certificate's signature. Throws InvalidArgument, before anything is sent, if `me` cannot be; ConfigError, at all
+/// then on the session's outputs are opened under them. Called again, all keys are new. Without others, nothing
+/// happens. Cost: 200, 524 and 8 bytes to B, 3,204, 8,912 and 140 from it. Reveals: to B and the other A's name, run
+/// and certificate's signature. Throws InvalidArgument, before anything is sent, if `me` cannot be; ConfigError, at all
 /// parties, naming which refuses which and why: another certificate than the pinned one, a forged or replayed message,
 /// another run, a name that is not expected or that two have; ProtocolError if what B sends is none of these messages.
 void agree_on_masks(Session& session, const MaskParty& me);

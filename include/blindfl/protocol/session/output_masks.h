@@ -33,7 +33,8 @@ class OutputMasks {
   };
   /// This A's mask for its share of the next output, a word for each value: uniformly random modulo 2^ring_bits, and
   /// with those of all other A's the sum is 0. Each output has its own, also of the same layer, step or rows: the A's
-  /// count what they open, all alike, for they run the same model. Throws InvalidArgument for a ring of more than 64 bits.
+  /// count what they open, all alike, for they run the same model. Throws InvalidArgument for a ring of more than 64
+  /// bits.
   [[nodiscard]] SecretVector<std::uint64_t> next(const Shape& shape);
 
   /// Another secret that this A has with the one at that place of `names`, for a purpose of its own.

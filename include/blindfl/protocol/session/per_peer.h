@@ -20,8 +20,8 @@ class PerPeer {
 
   /// Of the peer at that place among `of`. Throws InvalidArgument if there is neither one for all nor one for each.
   [[nodiscard]] const T& at(std::size_t place, std::size_t of) const {
-    require<InvalidArgument>(all_.size() == 1 || all_.size() == of, "there are ", all_.size(), " shapes or options of ", of,
-                             " peers");
+    require<InvalidArgument>(all_.size() == 1 || all_.size() == of, "there are ", all_.size(), " shapes or options of ",
+                             of, " peers");
     return all_.size() == 1 ? all_.front() : all_[place];
   }
   /// One for all, or one for each.

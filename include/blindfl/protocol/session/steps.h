@@ -65,8 +65,8 @@ inline constexpr net::StepInfo kMaskedOutputShare{
     "Z, rounded, to B once it has those of all A's: the sum over them and not the part of one"};
 
 inline constexpr std::array<net::Step, 18> kOfSession = {
-    kPublicKey,   kAgreement,  kHello,        kSettings,    kScoringCoin,  kObliviousHello,
+    kPublicKey,      kAgreement,      kHello,       kSettings,    kScoringCoin,  kObliviousHello,
     kObliviousTrees, kObliviousTiles, kOutputShare, kLiftChoices, kLiftWords,    kMaskOffer,
-    kMaskOffers,  kMaskProof,  kMaskProofs,   kMaskVerdict, kMaskVerdicts, kMaskedOutputShare};
+    kMaskOffers,     kMaskProof,      kMaskProofs,  kMaskVerdict, kMaskVerdicts, kMaskedOutputShare};
 
 }  // namespace blindfl::protocol::steps

@@ -20,8 +20,8 @@
 //   backward   dW^T = dZ^T L_A + dZ^T L_B,  dE = dZ R_A^T + dZ R_B^T:  B has dZ, so A sends [[L_A]]_A and [[R_A^T]]_A.
 //              dQ = X^T dE by each table.
 //
-// With several A's, B has such a layer with each. Its own fields are in the one with the first of them: a table or weights
-// in shares of all would take products between the A's. Their outputs are opened together (open_output).
+// With several A's, B has such a layer with each. Its own fields are in the one with the first of them: a table or
+// weights in shares of all would take products between the A's. Their outputs are opened together (open_output).
 //
 // Under a shared top (`Top::kShared`) Z and dZ stay shared: dZ = e + f, e at A and f at B. The forward pass and dQ are
 // as above; between them both parties do the same, at the same time:

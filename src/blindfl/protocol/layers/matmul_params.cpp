@@ -88,8 +88,8 @@ void MatMulParams::check_top() const {
                            "encryption are for a shared top");
 }
 
-// Two parties have shares of A's weights, each of half the variance. B's are one more than there are A's: B's own has half
-// of it, and those of the A's the other half together.
+// Two parties have shares of A's weights, each of half the variance. B's are one more than there are A's: B's own has
+// half of it, and those of the A's the other half together.
 double MatMulParams::piece_deviation(Party features_of, Party owner) const {
   if (encrypted(features_of)) return initial_deviation_;
   const bool one_of_several = features_of == Party::kB && owner == Party::kA;

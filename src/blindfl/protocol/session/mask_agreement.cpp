@@ -98,8 +98,7 @@ void check_verdicts(const Sessions& sessions, const std::vector<Said>& all, cons
 /// One A's part.
 class Asking {
  public:
-  Asking(Session& session, const MaskParty& me)
-      : session_(session), me_(me), random_(session.random()), key_(random_) {
+  Asking(Session& session, const MaskParty& me) : session_(session), me_(me), random_(session.random()), key_(random_) {
     mine_.peers = static_cast<std::uint32_t>(me.others.size() + 1);
     mine_.name = me.name;
     mine_.run = me.run;
@@ -189,10 +188,12 @@ class Asking {
     return {};
   }
 
-  [[nodiscard]] OutputMasks::Key pair_key(const OutputMasks::Key& shared, std::size_t other, const Bytes& digest) const {
+  [[nodiscard]] OutputMasks::Key pair_key(const OutputMasks::Key& shared, std::size_t other,
+                                          const Bytes& digest) const {
     const auto [low, high] = std::minmax(own_, other);
     OutputMasks::Key key(KeyStream::kKeyBytes);
-    Random::derived(std::span(shared).first<KeyStream::kKeyBytes>(), write_to_bytes([&, l = low, h = high](ByteSink& out) {
+    Random::derived(std::span(shared).first<KeyStream::kKeyBytes>(),
+                    write_to_bytes([&, l = low, h = high](ByteSink& out) {
                       write_field(out, as_bytes(kPairKey));
                       write_field(out, digest);
                       write_field(out, as_bytes(offers_[l].name));
@@ -222,10 +223,11 @@ void check_party(const MaskParty& me) {
   for (const PinnedPeer& other : me.others) {
     check_peer_name<InvalidArgument>(other.name, "the name of an A");
     const auto same = [&](const PinnedPeer& one) { return one.name == other.name; };
-    require<InvalidArgument>(other.name != me.name && std::ranges::count_if(me.others, same) == 1, "two A's are called '",
-                             other.name, "'; give each its own name");
-    require<InvalidArgument>(!net::same_certificate(other.certificate, me.identity->certificate()), "the certificate of '",
-                             other.name, "' is this party's own; get that of '", other.name, "'");
+    require<InvalidArgument>(other.name != me.name && std::ranges::count_if(me.others, same) == 1,
+                             "two A's are called '", other.name, "'; give each its own name");
+    require<InvalidArgument>(!net::same_certificate(other.certificate, me.identity->certificate()),
+                             "the certificate of '", other.name, "' is this party's own; get that of '", other.name,
+                             "'");
   }
 }
 

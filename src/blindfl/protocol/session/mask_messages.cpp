@@ -26,8 +26,8 @@ std::string read_name(ByteSource& in, const char* what) {
   in.read(std::as_writable_bytes(std::span(name)));
   const std::size_t end = name.find('\0');
   if (end != std::string::npos) {
-    require<ProtocolError>(name.find_first_not_of('\0', end) == std::string::npos, "mask offer: there is something after ",
-                           what);
+    require<ProtocolError>(name.find_first_not_of('\0', end) == std::string::npos,
+                           "mask offer: there is something after ", what);
     name.resize(end);
   }
   check_peer_name<ProtocolError>(name, what);
@@ -59,7 +59,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kExpired:
       return "its certificate has expired, or is not valid yet: it must make a new one, or set its clock";
     case Refusal::kSignature:
-      return "its key message is not signed by the certificate that is named for it, or was forged or replayed; compare "
+      return "its key message is not signed by the certificate that is named for it, or was forged or replayed; "
+             "compare "
              "the certificate's fingerprint by phone, and get it again";
     case Refusal::kNone:
       break;

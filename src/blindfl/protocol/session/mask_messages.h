@@ -79,7 +79,7 @@ template <>
 inline constexpr std::size_t kMostOf<MaskOffer> = kMostPeers;
 
 template <class Said>
-constexpr std::size_t kListBytes = 4 + kMostOf<Said> * Said::kBytes;
+constexpr std::size_t kListBytes = 4 + kMostOf<Said>* Said::kBytes;
 
 template <class Said>
 void write_list(const std::vector<Said>& all, ByteSink& out);

@@ -71,7 +71,8 @@ namespace {
 
 net::Message message_of(const SessionShare& part) {
   const ShareMatrix& share = part.output.share;
-  return {part.session->place().several() ? steps::kMaskedOutputShare : steps::kOutputShare, part.layer, share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
+  return {part.session->place().several() ? steps::kMaskedOutputShare : steps::kOutputShare, part.layer,
+          share.values().size() * sizeof(std::uint64_t), share.rows(), share.cols()};
 }
 
 // What is rounded fits in words: nothing above its ring travels.
@@ -85,17 +86,19 @@ SecretVector<std::uint64_t> words_of(const ShareMatrix& share) {
 // B sees the sum over all A's, or nothing: without one of them the masks of the others do not add up to 0.
 void check_places(std::span<const SessionShare> parts) {
   std::vector<bool> there(parts.front().session->place().of);
-  require<InvalidArgument>(parts.size() == there.size(), "an output has shares of ", parts.size(), " A's, and there are ",
-                           there.size(), ": every A takes part in every output, and all of them agree on masks before "
+  require<InvalidArgument>(parts.size() == there.size(), "an output has shares of ", parts.size(),
+                           " A's, and there are ", there.size(),
+                           ": every A takes part in every output, and all of them agree on masks before "
                            "(agree_on_masks)");
   for (const SessionShare& part : parts) {
     const Place& place = part.session->place();
     require<InvalidArgument>(place.of == there.size() && !there[place.index],
                              "an output has shares of sessions that did not agree on masks together");
     there[place.index] = true;
-    require<InvalidArgument>(parts.size() == 1 || part.output.share.ring_bits() == parts.front().output.share.ring_bits(),
-                             "outputs of several A's are opened modulo the same power of 2: give all layers that are "
-                             "opened together the same largest_output and output_scale");
+    require<InvalidArgument>(
+        parts.size() == 1 || part.output.share.ring_bits() == parts.front().output.share.ring_bits(),
+        "outputs of several A's are opened modulo the same power of 2: give all layers that are "
+        "opened together the same largest_output and output_scale");
   }
 }
 

@@ -56,7 +56,8 @@ OutputMasks::Key OutputMasks::secret_with(std::size_t other, std::string_view pu
   stream(other, write_to_bytes([&](ByteSink& out) {
            write_field(out, as_bytes(kPairSecret));
            write_field(out, as_bytes(purpose));
-         })).fill(secret);
+         }))
+      .fill(secret);
   return secret;
 }
 

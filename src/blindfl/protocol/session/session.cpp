@@ -304,8 +304,8 @@ Session::~Session() {
 }
 
 void Session::take_place(const Place& place, std::shared_ptr<OutputMasks> masks) {
-  require<InvalidArgument>(place.index < place.of && place.of <= kMostPeers, "there is no place ", place.index, " among ",
-                           place.of, " A's");
+  require<InvalidArgument>(place.index < place.of && place.of <= kMostPeers, "there is no place ", place.index,
+                           " among ", place.of, " A's");
   require<InvalidArgument>((masks != nullptr) == (party_ == Party::kA && place.several()),
                            "an A that is one of several has masks, and nobody else");
   place_ = place;

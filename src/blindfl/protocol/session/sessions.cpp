@@ -21,10 +21,15 @@ Sessions::Sessions(std::vector<Session*> all) : all_(std::move(all)) {
 
 void Sessions::check_places() const {
   if (party() == Party::kA) return;
+  require<InvalidArgument>(several() || !all_.front()->place().several(), "this session is with one of ",
+                           all_.front()->place().of,
+                           " A's: pass those with all of them. A top that is shared takes one A: take an open top, to "
+                           "which every A must consent, or train with one of the A's");
   for (std::size_t place = 0; place < all_.size(); ++place) {
-    require<InvalidArgument>(all_[place]->place() == Place{place, all_.size()},
-                             "several A's agree on masks before B makes a layer with them (agree_on_masks), in the order "
-                             "of the sessions");
+    require<InvalidArgument>(
+        all_[place]->place() == Place{place, all_.size()},
+        "several A's agree on masks before B makes a layer with them (agree_on_masks), in the order "
+        "of the sessions");
   }
 }
 
