@@ -24,6 +24,7 @@ struct Case {
   std::string scheme = "plain";
   Update update = Update::kExchanged;
   std::size_t epochs = 29;  ///< of 7 steps: 203
+  double weight_decay = 0;  ///< which moves all shares of B's weights, and not B's alone
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
@@ -31,7 +32,8 @@ void PrintTo(const Case& c, std::ostream* out) {
 }
 std::string name_of(const ::testing::TestParamInfo<Case>& info) {
   return "A" + std::to_string(info.param.peers) + "_" + info.param.scheme +
-         (info.param.update == Update::kEncrypted ? "_encrypted" : "");
+         (info.param.update == Update::kEncrypted ? "_encrypted" : "") +
+         (info.param.weight_decay > 0 ? "_with_decay" : "");
 }
 
 constexpr std::size_t kBatch = 16;
@@ -82,7 +84,7 @@ class WithPeers : public ::testing::TestWithParam<Case> {
     train::TrainOptions options;
     options.epochs = GetParam().epochs;
     options.batch = kBatch;
-    options.sgd = {.learning_rate = 0.05, .momentum = 0.9};
+    options.sgd = {.learning_rate = 0.05, .momentum = 0.9, .weight_decay = GetParam().weight_decay};
     if (GetParam().update == Update::kEncrypted) options.sgd.steps = options.epochs * 7;
     return options;
   }
@@ -273,6 +275,7 @@ TEST(SharedTopWithSeveralAs, IsRefusedAtAllPartiesSayingWhatToDo) {
 INSTANTIATE_TEST_SUITE_P(
     Cases, WithPeers,
     ::testing::Values(Case{.peers = 1}, Case{.peers = 2}, Case{.peers = 3}, Case{.peers = 5},
+                      Case{.peers = 3, .epochs = 10, .weight_decay = 0.02},
                       Case{.peers = 3, .scheme = "lattice", .epochs = 2},
                       Case{.peers = 2, .scheme = "paillier", .epochs = 2},
                       Case{.peers = 3, .scheme = "paillier", .update = Update::kEncrypted, .epochs = 4}),

@@ -28,6 +28,7 @@ using Proofs = std::vector<MaskProof>;
 struct HostileB {
   std::function<void(std::size_t to, Offers&)> offers = [](std::size_t, Offers&) {};
   std::function<void(std::size_t to, Proofs&)> proofs = [](std::size_t, Proofs&) {};
+  bool tells_verdicts = true;
   Offers heard{};
   Proofs proved{};
 
@@ -64,6 +65,7 @@ struct HostileB {
     }
     auto verdicts = hear<MaskVerdict>(sessions, steps::kMaskVerdict);
     verdicts.emplace_back();
+    if (!tells_verdicts) verdicts.assign(verdicts.size(), MaskVerdict());
     for (Session* session : sessions) tell(*session, steps::kMaskVerdicts, verdicts);
   }
 };
@@ -203,6 +205,25 @@ TEST_F(MaskAgreement, RefusesTheProofOfAnother) {
   EXPECT_THAT(outcomes(&b)[0], HasSubstr("'a1' refuses 'a2'"));
   b.proofs = [](std::size_t, Proofs& proofs) { proofs[1].signature = {}; };
   EXPECT_THAT(outcomes(&b)[2], HasSubstr("'a3' refuses 'a2'"));
+}
+
+TEST_F(MaskAgreement, HoldsToItsOwnRefusalWhateverBTells) {
+  HostileB b;
+  b.tells_verdicts = false;
+  b.offers = [](std::size_t to, Offers& offers) {
+    if (to == 0) offers[1].key[3] ^= std::byte{1};
+  };
+  std::vector<std::string> all = outcomes(&b);
+  EXPECT_THAT(all[0], AllOf(HasSubstr("B did not tell"), HasSubstr("'a1' refuses 'a2'")));
+  EXPECT_THAT(all[1], HasSubstr("'a2' refuses 'a1'"));
+  // Its own key changed, and the refusal of that kept back as well.
+  b.offers = [](std::size_t, Offers& offers) { offers[1].key[3] ^= std::byte{1}; };
+  b.proofs = [](std::size_t, Proofs& proofs) {
+    for (MaskProof& proof : proofs) proof.verdict = {};
+  };
+  all = outcomes(&b);
+  EXPECT_THAT(all[1], AllOf(HasSubstr("B did not tell"), HasSubstr("did not come back as it was sent")));
+  EXPECT_THAT(all[0], ::testing::Not("")) << "a2 signed nothing";
 }
 
 TEST_F(MaskAgreement, RefusesAnotherRunByNameEverywhere) {

@@ -118,10 +118,13 @@ class Asking {
     const auto proofs = receive<MaskProof>(steps::kMaskProofs);
     check_count(proofs.size());
     check_verdicts(session_, proofs, offers_);
-    send(steps::kMaskVerdict, verdict_of_proofs(proofs, digest));
+    check_own(proof.verdict);
+    const MaskVerdict verdict = verdict_of_proofs(proofs, digest);
+    send(steps::kMaskVerdict, verdict);
     const auto verdicts = receive<MaskVerdict>(steps::kMaskVerdicts);
     check_count(verdicts.size());
     check_verdicts(session_, verdicts, offers_);
+    check_own(verdict);
     return std::make_shared<OutputMasks>(names(), own_, std::move(keys_));
   }
 
@@ -145,6 +148,13 @@ class Asking {
   // Everybody's, and B's.
   void check_count(std::size_t count) const {
     require<ProtocolError>(count == offers_.size() + 1, "B relays ", count, " answers of ", offers_.size(), " A's");
+  }
+
+  // A refusal that B keeps to itself is one all the same.
+  void check_own(const MaskVerdict& verdict) const {
+    require<ConfigError>(
+        verdict.refusal == Refusal::kNone, "the A's did not agree on masks, and B did not tell: ",
+        altered_ ? "this party's key message did not come back as it was sent" : words_of(verdict, own_, offers_));
   }
 
   [[nodiscard]] const PinnedPeer* pinned(std::size_t place) const {
