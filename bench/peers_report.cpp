@@ -65,7 +65,7 @@ StepOf measure(std::size_t peers) {
   std::vector<net::Identity> identities;
   std::vector<std::string> names;
   for (std::size_t i = 0; i < peers; ++i) {
-    names.push_back("a" + std::to_string(i + 1));
+    names.emplace_back("a").append(std::to_string(i + 1));
     identities.push_back(net::generate_identity(names.back(), 1));
   }
   nn::FeatureShape shape{.in_a = kColumns, .in_b = kColumns, .batch = kBatch};

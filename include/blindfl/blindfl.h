@@ -2,7 +2,8 @@
 
 // The names of a user's everyday dialect, all in `blindfl::`. What a program needs now and then has headers of its own:
 // files to rows (prepare/preparation.h), training that survives its process (train/training_loop.h), scoring that
-// repeats (protocol/session/repeatable_scoring.h), saved models (nn/state.h).
+// repeats (protocol/session/repeatable_scoring.h), saved models (nn/state.h), several A's
+// (protocol/session/mask_agreement.h).
 
 #include "blindfl/data/batches.h"
 #include "blindfl/he/registry/registry.h"
