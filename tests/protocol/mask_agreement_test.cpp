@@ -102,7 +102,7 @@ class MaskAgreement : public ::testing::Test {
         [&](const Sessions& sessions) {
           return caught([&] {
             if (hostile != nullptr) {
-              hostile->relay(sessions);
+              closing_on_error(sessions, [&] { hostile->relay(sessions); });
             } else {
               agree_on_masks(sessions, "run 1", testing::names_of_as(3));
             }
