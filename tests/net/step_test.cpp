@@ -90,6 +90,13 @@ TEST(Step, NumbersAreThoseOfTheWireFormat) {
       {protocol::steps::kLookupKeys, 73},
       {protocol::steps::kPaddedTable, 74},
       {protocol::steps::kPaddedDerivative, 75},
+      {protocol::steps::kMaskOffer, 100},
+      {protocol::steps::kMaskOffers, 101},
+      {protocol::steps::kMaskProof, 102},
+      {protocol::steps::kMaskProofs, 103},
+      {protocol::steps::kMaskVerdict, 104},
+      {protocol::steps::kMaskVerdicts, 105},
+      {protocol::steps::kMaskedOutputShare, 106},
       {lab::secureml::steps::kInputShare, 80},
       {lab::secureml::steps::kMatrixDifference, 81},
       {lab::secureml::steps::kWordChoices, 82},
@@ -187,6 +194,13 @@ TEST(Step, SaysWhatProtectsIt) {
       {protocol::steps::kLookupKeys, "padded"},
       {protocol::steps::kPaddedTable, "padded"},
       {protocol::steps::kPaddedDerivative, "padded"},
+      {protocol::steps::kMaskOffer, "public"},
+      {protocol::steps::kMaskOffers, "public"},
+      {protocol::steps::kMaskProof, "public"},
+      {protocol::steps::kMaskProofs, "public"},
+      {protocol::steps::kMaskVerdict, "public"},
+      {protocol::steps::kMaskVerdicts, "public"},
+      {protocol::steps::kMaskedOutputShare, "padded"},
       {lab::secureml::steps::kInputShare, "padded"},
       {lab::secureml::steps::kMatrixDifference, "padded"},
       {lab::secureml::steps::kWordChoices, "padded"},
@@ -229,15 +243,15 @@ TEST(Step, IsItsNumber) {
 }
 
 TEST(StepTable, RefusesANumberOrANameThatIsTaken) {
-  constexpr StepInfo kFirst{100, Protection::kPublic, "first", "something", "nothing"};
-  constexpr StepInfo kSameNumber{100, Protection::kPublic, "second", "something", "nothing"};
-  constexpr StepInfo kSameName{101, Protection::kPublic, "first", "something", "nothing"};
+  constexpr StepInfo kFirst{1000, Protection::kPublic, "first", "something", "nothing"};
+  constexpr StepInfo kSameNumber{1000, Protection::kPublic, "second", "something", "nothing"};
+  constexpr StepInfo kSameName{1001, Protection::kPublic, "first", "something", "nothing"};
   const std::vector<Step> first = {kFirst};
   const std::vector<Step> number = {kSameNumber};
   const std::vector<Step> name = {kSameName};
   EXPECT_EQ(StepTable({first, all_steps().steps()}).steps().size(), all_steps().steps().size() + 1);
   EXPECT_THAT([&] { (void)StepTable({first, number}); }, ThrowsMessage<InvalidArgument>(HasSubstr("'second'")));
-  EXPECT_THAT([&] { (void)StepTable({first, name}); }, ThrowsMessage<InvalidArgument>(HasSubstr("step 101")));
+  EXPECT_THAT([&] { (void)StepTable({first, name}); }, ThrowsMessage<InvalidArgument>(HasSubstr("step 1001")));
   EXPECT_THROW((void)StepTable({std::vector{Step::numbered(7)}}), InvalidArgument) << "no words";
 }
 

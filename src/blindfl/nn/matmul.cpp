@@ -79,7 +79,7 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   require<InvalidArgument>(batch.numbers.empty() || batch.numbers.size() == batch.rows, "a batch of ", batch.rows,
                            " rows has ", batch.numbers.size(), " row numbers");
   return output_of(
-      batch.rows, batch.features.rows(),
+      batch, batch.features.rows(),
       [&](std::size_t /*place*/, protocol::MatMul& layer) { return layer.forward(batch.features, batch.numbers); },
       [sources = sources_, peers = sessions(), x = batch.features](const protocol::Derivative& derivative) {
         protocol::with_each(
@@ -96,7 +96,7 @@ void MatMulImpl::keep_layer_products(const data::RowSource& rows, const protocol
   };
   protocol::with_each(sessions(), [&](std::size_t place, protocol::Session& /*session*/) {
     protocol::KeepOptions of_pair = options;
-    if (place > 0) of_pair.observer = nullptr;  // all go on alike, and one thread tells of it
+    if (place > 0) of_pair.observer = nullptr;  // all of them are as far, and one thread tells of it
     layer(place).keep_products(rows.rows(), features, of_pair);
   });
 }

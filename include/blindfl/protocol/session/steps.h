@@ -51,7 +51,7 @@ inline constexpr net::StepInfo kMaskOffers{101, net::Protection::kPublic, "mask 
                                            "those of all A's, relayed by B", "that these A's take part in that run"};
 inline constexpr net::StepInfo kMaskProof{
     102, net::Protection::kPublic, "mask proof",
-    "a signature of all mask offers by the sender's TLS identity, or which of them it refuses and why",
+    "a signature of all offers by the sender's TLS identity, or which of them it refuses and why",
     "that the sender has the key of its certificate"};
 inline constexpr net::StepInfo kMaskProofs{103, net::Protection::kPublic, "mask proofs",
                                            "those of all A's, relayed by B, and whether B refuses an A", "the same"};
@@ -60,8 +60,8 @@ inline constexpr net::StepInfo kMaskVerdict{104, net::Protection::kPublic, "mask
 inline constexpr net::StepInfo kMaskVerdicts{105, net::Protection::kPublic, "mask verdicts",
                                              "those of all A's, relayed by B", "that"};
 inline constexpr net::StepInfo kMaskedOutputShare{
-    106, net::Protection::kMasked, "masked output share",
-    "A's share of Z, rounded, plus a mask that the other A's subtract from theirs",
+    106, net::Protection::kPadded, "masked output share",
+    "A's share of Z, rounded, plus random numbers that the other A's subtract from theirs",
     "Z, rounded, to B once it has those of all A's: the sum over them and not the part of one"};
 
 inline constexpr std::array<net::Step, 18> kOfSession = {
