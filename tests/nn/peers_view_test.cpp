@@ -8,7 +8,6 @@
 #include <set>
 
 #include "blindfl/net/channel.h"
-#include "blindfl/protocol/session/output_masks.h"
 #include "blindfl/protocol/session/steps.h"
 #include "nn/peers_fixture.h"
 #include "testing/uniformity.h"
@@ -16,7 +15,6 @@
 namespace blindfl::nn::peers_view_test {
 namespace {
 
-using protocol::OutputMasks;
 using protocol::Sessions;
 using Place = std::optional<std::size_t>;
 using Words = std::vector<std::uint64_t>;
@@ -94,8 +92,6 @@ class View {
   static Views of(const PeersData& data, Make&& make) {
     testing::PlainScheme scheme;
     testing::SeveralParties parties(kPeers, scheme, testing::Record::kYes);
-    std::vector<OutputMasks> masks;
-    for (std::size_t i = 0; i < kPeers; ++i) masks.push_back(*parties.a(i).output_masks());
     const auto pass = [&](const Sessions& sessions, Place place) {
       Layer layer = make(sessions, place);
       const torch::NoGradGuard no_grad;
@@ -112,14 +108,14 @@ class View {
                                           [&](const Sessions& all) { return pass(all, Place()); });
     Views views;
     for (std::size_t i = 0; i < kPeers; ++i) {
+      Words of_this_a;
       for (std::size_t p = 0; p < kPasses; ++p) {
         const Words a = words_of(protocol::round_output(of_a[i][p].first.shares[0].output, kScale).share);
         const Words b = words_of(protocol::round_output(of_b[p].first.shares[i].output, kScale).share);
         append(views.own[i], b);
         const std::vector<double> part = values_of(sum(a, b));
         views.part[i].insert(views.part[i].end(), part.begin(), part.end());
-        const auto mask = masks[i].next({kBatch, kOut, kRing});
-        append(views.masks[i], Words(mask.begin(), mask.end()));
+        append(of_this_a, a);
       }
       const testing::Recording& seen = parties.recording(Party::kB, i);
       for (const testing::RecordedMessage& m : seen.messages()) {
@@ -128,6 +124,7 @@ class View {
         std::memcpy(words.data(), m.payload.data(), m.payload.size());
         append(views.messages[i], words);
       }
+      views.masks[i] = difference(views.messages[i], of_this_a);
       for (const auto& [step, traffic] : seen.received()) views.received.insert(step);
     }
     for (const auto& [output, opened] : of_b) {

@@ -192,7 +192,7 @@ class Links(unittest.TestCase):
                     page = PROJECT / name
                     self.assertTrue(page.exists())
                     if section:
-                        self.assertTrue(any(part.startswith(section.lower().replace(" ", "-")) for part in self.sections(page)), section)
+                        self.assertTrue(any(part.startswith(section.lower().replace(" ", "-").replace("'", "")) for part in self.sections(page)), section)
         self.assertGreater(named, 30)
 
 

@@ -307,6 +307,10 @@ TEST_F(MaskAgreement, IsRefusedBeforeAnythingIsSentWhereAPartyCannotBe) {
   me.others[0].certificate = me.identity->certificate();
   refused(me);
   me = as_[0];
+  me.others[0].certificate = me.others[1].certificate;
+  EXPECT_THAT([&] { agree_on_masks(a, me); },
+              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("the certificates of 'a2' and 'a3' are the same")));
+  me = as_[0];
   while (me.others.size() < kMostPeers) me.others.push_back({"more " + std::to_string(me.others.size()), "x"});
   refused(me);
   Session& b = parties.session(Party::kB);

@@ -6,9 +6,11 @@
 
 #include <map>
 #include <set>
+#include <type_traits>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
+#include "blindfl/protocol/session/output.h"
 #include "testing/schemes.h"
 #include "testing/several_parties.h"
 #include "testing/uniformity.h"
@@ -131,6 +133,69 @@ TEST(OutputMasks, NeverComeTwice) {
     }
   }
   EXPECT_EQ(seen.size(), words) << "64-bit words repeat by chance with 2^-34";
+}
+
+// A copy would give its masks for other values.
+static_assert(!std::is_copy_constructible_v<OutputMasks> && !std::is_copy_assignable_v<OutputMasks>);
+
+/// What both masks of two A's leave of a value that is hidden by them.
+std::vector<std::uint64_t> left_of(OutputMasks& first, ByteView about_first, OutputMasks& second,
+                                   ByteView about_second) {
+  const OutputMasks::Shape shape{40, 40, 37};
+  const auto one = first.next(shape, about_first);
+  const auto other = second.next(shape, about_second);
+  std::vector<std::uint64_t> left(one.size());
+  for (std::size_t i = 0; i < left.size(); ++i) left[i] = low64(low_bits(one[i] + other[i], shape.ring_bits));
+  return left;
+}
+bool is_nothing(const std::vector<std::uint64_t>& words) {
+  return std::ranges::all_of(words, [](std::uint64_t v) { return v == 0; });
+}
+
+TEST(OutputMasks, AddUpToZeroOnlyForTheSameOutput) {
+  std::vector<OutputMasks> two = masks_of(2);
+  EXPECT_TRUE(is_nothing(left_of(two[0], as_bytes("layer 1"), two[1], as_bytes("layer 1"))));
+  for (const std::string_view other : {"layer 2", "layer 1 ", ""}) {
+    const auto left = left_of(two[0], as_bytes("layer 1"), two[1], as_bytes(other));
+    EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(left, 37)) << other;
+  }
+  EXPECT_TRUE(is_nothing(left_of(two[0], {}, two[1], {}))) << "they are in step again";
+}
+
+TEST(OutputMasks, AddUpToZeroOnlyWhereAllBoundTheSame) {
+  std::vector<OutputMasks> two = masks_of(2);
+  const auto left = [&] { return left_of(two[0], {}, two[1], {}); };
+  const auto expect_noise = [&] { EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(left(), 37)); };
+  two[0].bind("step", as_bytes("1"));
+  expect_noise();
+  two[1].bind("step", as_bytes("2"));
+  expect_noise();
+  two[1].bind("order", as_bytes("2"));
+  two[1].bind("step", as_bytes("1"));
+  expect_noise();
+  two[0].bind("order", as_bytes("2"));
+  EXPECT_TRUE(is_nothing(left()));
+  std::vector<OutputMasks> new_keys = masks_of(2);
+  new_keys[0].bind_as(two[0]);
+  EXPECT_FALSE(is_nothing(left_of(new_keys[0], {}, new_keys[1], {})));
+  new_keys[1].bind_as(two[1]);
+  EXPECT_TRUE(is_nothing(left_of(new_keys[0], {}, new_keys[1], {})));
+  // What is bound is not what an output is about.
+  std::vector<OutputMasks> others = masks_of(2);
+  others[0].bind("", {});
+  EXPECT_FALSE(is_nothing(left_of(others[0], {}, others[1], Bytes(16))));
+}
+
+TEST(OutputMasks, StayBoundWhereNewKeysAreAgreedOn) {
+  testing::PlainScheme scheme;
+  testing::SeveralParties parties(2, scheme);
+  bind_outputs(parties.a(0), "order of rows", as_bytes("one"));
+  bind_outputs(parties.b(), "order of rows", as_bytes("one"));  // does nothing
+  parties.agree("run 2");
+  const auto left = [&] { return left_of(*parties.a(0).output_masks(), {}, *parties.a(1).output_masks(), {}); };
+  EXPECT_FALSE(is_nothing(left()));
+  bind_outputs(parties.a(1), "order of rows", as_bytes("one"));
+  EXPECT_TRUE(is_nothing(left()));
 }
 
 TEST(OutputMasks, OfASessionResumedAreOthersThoughTheRunIsTheSame) {

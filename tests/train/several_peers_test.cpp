@@ -3,11 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <future>
 #include <stdexcept>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/int128.h"
+#include "blindfl/protocol/session/output_masks.h"
 #include "blindfl/train/training_loop.h"
 #include "nn/vertical_fixture.h"
 #include "testing/scratch_folder.h"
@@ -28,10 +31,16 @@ constexpr std::size_t kFirst = 0;
 constexpr std::size_t kSecond = 1;
 constexpr std::size_t kOfB = 2;
 
+/// When the A's take a mask each: the two cancel only if both are told to be at the same step.
+enum class Moment { kNever, kBegun, kTraining, kValidating, kOver, kKept };
+
 struct Course {
   std::optional<std::size_t> stops{};   ///< who wants to stop after step 5
   std::optional<std::size_t> killed{};  ///< who is killed in step 7
   bool encrypted = false;
+  bool validated = false;
+  std::array<Moment, 2> mask_at{};                ///< of the A's; in the first epoch
+  std::optional<std::uint64_t> told_to_resume{};  ///< the second A, by a B that lies
 };
 
 /// How a party ended.
@@ -40,7 +49,8 @@ struct Outcome {
   std::optional<std::uint64_t> resumed;
   std::uint64_t step = 0;
   bool stopped = false;
-  torch::Tensor scores;  ///< at B
+  torch::Tensor scores;               ///< at B
+  std::vector<std::uint64_t> mask{};  ///< at A
 };
 using Outcomes = std::array<Outcome, 3>;
 
@@ -90,7 +100,14 @@ class SeveralPeers : public ::testing::Test {
   }
 
   Outcome train_party(const std::vector<Session*>& sessions, std::size_t who, const Course& course) {
-    const StartedRun run = start_run(protocol::Sessions(sessions), folder_of(who));
+    StartedRun run = start_run(protocol::Sessions(sessions), folder_of(who));
+    if (who == kSecond && course.told_to_resume) run.resumed = course.told_to_resume;
+    std::vector<std::uint64_t> mask;
+    const auto look = [&](Moment moment) {
+      if (who == kOfB || course.mask_at.at(who) != moment || !mask.empty()) return;
+      const auto taken = sessions.front()->output_masks()->next({4, 4, 62});
+      mask.assign(taken.begin(), taken.end());
+    };
     const nn::SgdOptions sgd{.learning_rate = 0.2, .momentum = 0.9, .steps = 12};
     nn::MatMulOptions layer;
     if (course.encrypted) {
@@ -117,14 +134,42 @@ class SeveralPeers : public ::testing::Test {
     options.stop_asked = [&] { return course.stops == who && trainer.step() >= 5; };
     options.before_step = [&] {
       if (course.killed == who && trainer.step() == 6) throw std::runtime_error("killed");
+      if (trainer.step() == 3) look(Moment::kTraining);
     };
+    if (course.validated) {
+      options.validate = [&]() -> std::optional<Validation> {
+        look(Moment::kValidating);
+        (void)score(forward, rows, kBatch);
+        return std::nullopt;
+      };
+    }
     TrainingLoop loop(run, *model, trainer, options);
+    look(Moment::kBegun);
+    if (course.told_to_resume) {
+      for (Session* session : sessions) session->settle();
+      (void)exchange_votes(protocol::Sessions(sessions), 0, {});
+      return {.error = {}, .resumed = run.resumed, .scores = {}, .mask = std::move(mask)};
+    }
     loop.run();
+    look(Moment::kOver);
+    loop.keep_best();
+    look(Moment::kKept);
     return {.error = {},
             .resumed = run.resumed,
             .step = loop.state().step,
             .stopped = loop.stopped(),
-            .scores = score(forward, rows, kBatch)};
+            .scores = score(forward, rows, kBatch),
+            .mask = std::move(mask)};
+  }
+
+  static bool masks_cancel(const Outcomes& outcomes) {
+    for (const Outcome& outcome : outcomes) EXPECT_EQ(outcome.error, "");
+    const std::vector<std::uint64_t>& first = outcomes[kFirst].mask;
+    const std::vector<std::uint64_t>& second = outcomes[kSecond].mask;
+    EXPECT_EQ(first.size(), 16U);
+    EXPECT_EQ(second.size(), 16U);
+    return std::ranges::equal(
+        first, second, [](std::uint64_t a, std::uint64_t b) { return low_bits(UInt128{a} + UInt128{b}, 62) == 0; });
   }
 
   static void expect_resumed(const Outcomes& resumed, std::uint64_t step, const Outcomes& whole) {
@@ -169,6 +214,24 @@ TEST_F(SeveralPeers, ResumeAsIfNoneHadBeenKilled) {
     expect_resumed(attempt({.encrypted = encrypted}), 6, whole);
     forget();
   }
+}
+
+TEST_F(SeveralPeers, HaveMasksOfTheirStep) {
+  for (const Moment moment : {Moment::kBegun, Moment::kTraining, Moment::kValidating, Moment::kOver, Moment::kKept}) {
+    SCOPED_TRACE(static_cast<int>(moment));
+    EXPECT_TRUE(masks_cancel(attempt({.validated = true, .mask_at = {moment, moment}})));
+    forget();
+  }
+  // Both A's take their masks after as many openings, and then one thinks that it validates, or that training is over.
+  EXPECT_FALSE(masks_cancel(attempt({.validated = true, .mask_at = {Moment::kTraining, Moment::kValidating}})));
+  forget();
+  EXPECT_FALSE(masks_cancel(attempt({.mask_at = {Moment::kOver, Moment::kKept}})));
+}
+
+TEST_F(SeveralPeers, HaveOtherMasksWhereOneIsToldToResumeAtAnotherStep) {
+  (void)attempt({.stops = kOfB});  // checkpoints after steps 6 and 8
+  EXPECT_TRUE(masks_cancel(attempt({.mask_at = {Moment::kBegun, Moment::kBegun}, .told_to_resume = 8})));
+  EXPECT_FALSE(masks_cancel(attempt({.mask_at = {Moment::kBegun, Moment::kBegun}, .told_to_resume = 6})));
 }
 
 TEST_F(SeveralPeers, KnowTheirRunByOneName) {

@@ -53,6 +53,9 @@ struct Batch {
   /// Which rows of the training set the real rows are, the same at both parties; empty: not said. With them, layers
   /// pick the products that they keep of training rows: see nn/keep_products.h.
   std::vector<std::uint32_t> numbers{};
+  /// The same of rows that are scored, which are no training rows, and of which nothing is kept; empty: not said. Masks
+  /// of several A's are bound to both.
+  std::vector<std::uint32_t> scored{};
   /// The batch of the next training step, with `numbers` as this one, if it is known: layers prepare for it while this
   /// party waits for its peer. Both parties say so, or neither. Null: not said.
   std::shared_ptr<const Batch> next{};

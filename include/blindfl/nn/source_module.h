@@ -67,15 +67,16 @@ class SourceModule : public FederatedModule {
 
   [[nodiscard]] const protocol::Sessions& sessions() const { return sessions_; }
 
-  /// The forward passes of all layers, as they are opened; `backward` is theirs for this pass. Rows with data, and all.
+  /// The forward passes of all layers, as they are opened; `backward` is theirs for this pass.
   using PairForward = std::function<protocol::OutputShare(std::size_t place, Layer& layer)>;
-  [[nodiscard]] SourceOutput output_of(std::size_t rows, std::size_t padded_rows, const PairForward& forward,
+  [[nodiscard]] SourceOutput output_of(const data::Batch& batch, std::size_t padded_rows, const PairForward& forward,
                                        SourceOutput::Backward backward) const;
 
  private:
   protocol::Sessions sessions_;
   std::vector<std::shared_ptr<Layer>> layers_;
   std::vector<std::uint32_t> numbers_;  ///< that the peers know outputs by
+  std::vector<std::uint32_t> outputs_;  ///< that all A's know them by
   Sum sum_;
   std::vector<protocol::PlanRow> plan_;
   Observer observer_;

@@ -116,6 +116,7 @@ class Trainer {
   TrainOptions options_;
   data::BatchOrder order_;
   nn::FederatedOptimizer optimizer_;
+  std::vector<protocol::Session*> sessions_;  ///< of the model
   std::size_t step_ = 0;
   bool begun_ = false;     ///< products that can be kept are
   std::size_t epoch_ = 0;  ///< that `batches_` are of; 0: none

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <string>
+#include <string_view>
 
 #include "blindfl/protocol/session/sessions.h"
 #include "blindfl/run/summary.h"
@@ -79,6 +81,8 @@ class TrainingLoop {
  private:
   [[nodiscard]] bool range_check_is_due() const;
   void check_ranges();
+  /// With several A's: outputs open only if all of them are there.
+  void bind(std::string_view what, const std::string& words, std::uint64_t step);
   void validate(StopVote& vote, RunLog* log);
   void count_votes(const StopVote& mine, const StopVote& theirs, bool epoch_ends);
   [[nodiscard]] bool checkpoint_is_due(bool epoch_ends) const;

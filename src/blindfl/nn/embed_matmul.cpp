@@ -109,7 +109,7 @@ SourceOutput EmbedMatMulImpl::shares(const data::Batch& batch) {
     (*passes)[place] = std::move(pass.pass);
     return std::move(pass.output);
   };
-  return output_of(batch.rows, rows, forward,
+  return output_of(batch, rows, forward,
                    [sources = sources_, peers = sessions(), passes](const protocol::Derivative& derivative) {
                      protocol::with_each(peers, [&](std::size_t place, protocol::Session& /*session*/) {
                        if (sources[place]) sources[place]->backward((*passes)[place], derivative);

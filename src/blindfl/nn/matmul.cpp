@@ -79,7 +79,7 @@ SourceOutput MatMulImpl::shares(const data::Batch& batch) {
   require<InvalidArgument>(batch.numbers.empty() || batch.numbers.size() == batch.rows, "a batch of ", batch.rows,
                            " rows has ", batch.numbers.size(), " row numbers");
   return output_of(
-      batch.rows, batch.features.rows(),
+      batch, batch.features.rows(),
       [&](std::size_t /*place*/, protocol::MatMul& layer) { return layer.forward(batch.features, batch.numbers); },
       [sources = sources_, peers = sessions(), x = batch.features](const protocol::Derivative& derivative) {
         protocol::with_each(

@@ -3,6 +3,7 @@
 #include <string>
 #include <utility>
 
+#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/layers/embed_matmul.h"
 #include "blindfl/protocol/layers/matmul.h"
@@ -15,6 +16,7 @@ SourceModule<Layer>::SourceModule(const protocol::Sessions& sessions, std::vecto
     : sessions_(sessions), layers_(std::move(layers)), sum_(sum), plan_(std::move(plan)) {
   for (std::size_t place = 0; place < layers_.size(); ++place) {
     numbers_.push_back(layers_[place] ? layers_[place]->layer() : sessions_[place].new_layer());
+    outputs_.push_back(sessions_[place].new_output());
   }
 }
 
@@ -60,13 +62,31 @@ void SourceModule<Layer>::load_layer(ByteSource& in) {
   }
 }
 
+namespace {
+
+// All of it is the same at all A's of a run that is what it should be.
+Bytes words_about(std::uint32_t output, bool training, const data::Batch& batch) {
+  return digest_of(write_to_bytes([&](ByteSink& out) {
+    out.write_u32(output);
+    out.write_u32(training ? 1 : 0);
+    out.write_u64(batch.rows);
+    for (const std::vector<std::uint32_t>& rows : {batch.numbers, batch.scored}) {
+      out.write_u64(rows.size());
+      for (const std::uint32_t row : rows) out.write_u32(row);
+    }
+  }));
+}
+
+}  // namespace
+
 template <class Layer>
-SourceOutput SourceModule<Layer>::output_of(std::size_t rows, std::size_t padded_rows, const PairForward& forward,
-                                            SourceOutput::Backward backward) const {
+SourceOutput SourceModule<Layer>::output_of(const data::Batch& batch, std::size_t padded_rows,
+                                            const PairForward& forward, SourceOutput::Backward backward) const {
   SourceOutput output{.shares = std::vector<protocol::SessionShare>(layers_.size()),
-                      .rows = rows,
+                      .rows = batch.rows,
                       .opening = sum_.opening,
                       .parts = {std::move(backward)}};
+  const bool training = torch::GradMode::is_enabled();  // of this thread
   protocol::with_each(sessions_, [&](std::size_t place, protocol::Session& session) {
     protocol::OutputShare share;
     if (layers_[place]) {
@@ -77,6 +97,7 @@ SourceOutput SourceModule<Layer>::output_of(std::size_t rows, std::size_t padded
       share = {ShareMatrix(padded_rows, sum_.out, sum_.opening.scale, ring), 0};
     }
     output.shares[place] = {&session, numbers_[place], std::move(share)};
+    if (session.output_masks()) output.shares[place].about = words_about(outputs_[place], training, batch);
   });
   if (observer_ && sum_.opening.top == protocol::Top::kShared) observer_(output, torch::Tensor());
   return output;

@@ -24,6 +24,7 @@ SourceOutput operator+(const SourceOutput& a, const SourceOutput& b) {
       sum.shares.push_back(share);
     } else {
       same->output = same->output + share.output;
+      same->about.insert(same->about.end(), share.about.begin(), share.about.end());
     }
   }
   sum.parts.insert(sum.parts.end(), b.parts.begin(), b.parts.end());

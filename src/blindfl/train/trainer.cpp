@@ -8,7 +8,8 @@
 #include "blindfl/base/error.h"
 #include "blindfl/nn/bridge.h"
 #include "blindfl/nn/keep_products.h"
-#include "blindfl/protocol/session/session.h"
+#include "blindfl/protocol/session/output.h"
+#include "blindfl/protocol/session/sessions.h"
 
 namespace blindfl::train {
 
@@ -78,13 +79,14 @@ Trainer::Trainer(const nn::FederatedModule& model, BatchStep step, const data::R
       rows_(rows),
       options_(options),
       order_(rows.rows(), options.batch, options.order_seed),
-      optimizer_(model, options.sgd) {
+      optimizer_(model, options.sgd),
+      sessions_(nn::sessions_of(model.federated_parameters())) {
   require<InvalidArgument>(rows.rows() > 0, "training needs at least one row");
   require<InvalidArgument>(options.sgd.steps == 0 || options.sgd.steps >= steps(), "training takes ", steps(),
                            " steps, ", steps_per_epoch(), " in each of ", options.epochs,
                            " epochs, and sgd.steps declares ", options.sgd.steps, ". Declare at least ", steps(),
                            ", or 0 for any number, at both parties");
-  for (protocol::Session* session : nn::sessions_of(model.federated_parameters())) {
+  for (protocol::Session* session : sessions_) {
     session->agree("the training plan", settings(options, rows.rows()));
   }
 }
@@ -115,6 +117,9 @@ StepReport Trainer::take_step(const BeforeStep& before_step) {
   coming_ = step_ + 1 < steps() ? batch_of(step_ + 1) : nullptr;
   taken->next = coming_;
   const data::Batch& batch = *taken;
+  for (protocol::Session* session : sessions_) {
+    protocol::bind_outputs(*session, "pass", as_bytes("training step " + std::to_string(step_)));
+  }
   const StepLoss loss = pass_(batch);
   optimizer_.zero_grad();
   loss.backward();
@@ -157,7 +162,9 @@ torch::Tensor score(const Forward& forward, const data::RowSource& rows, std::si
   scores.reserve(order.batches_per_epoch());
   std::size_t done = 0;
   for (const auto& chosen : order.batches(0)) {
-    scores.push_back(forward(rows.batch(chosen, batch)));
+    data::Batch scored = rows.batch(chosen, batch);
+    scored.scored = chosen;
+    scores.push_back(forward(scored));
     done += chosen.size();
     if (observer) observer(done);
   }

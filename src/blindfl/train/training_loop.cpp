@@ -7,6 +7,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/function_plan.h"
 #include "blindfl/nn/range_watcher.h"
+#include "blindfl/protocol/session/output.h"
 
 namespace blindfl::train {
 
@@ -38,8 +39,13 @@ TrainingLoop::TrainingLoop(const StartedRun& run, nn::FederatedModule& model, Tr
   } else {
     checkpoint();
   }
+  bind("run", "begun after step", state_.step);
   best_before_ = state_.best_step;
   start_ = std::chrono::steady_clock::now();
+}
+
+void TrainingLoop::bind(std::string_view what, const std::string& words, std::uint64_t step) {
+  protocol::bind_outputs(sessions_, what, as_bytes(words + " " + std::to_string(step)));
 }
 
 void TrainingLoop::step(RunLog* log) {
@@ -58,6 +64,7 @@ void TrainingLoop::step(RunLog* log) {
 }
 
 void TrainingLoop::validate(StopVote& vote, RunLog* log) {
+  bind("pass", "validation after step", state_.step);
   const std::optional<Validation> validation = options_.validate();
   if (sessions_.party() != Party::kB || !validation) return;
   const EarlyStopping& stopping = options_.early_stopping;
@@ -139,6 +146,7 @@ void TrainingLoop::checkpoint() {
 }
 
 void TrainingLoop::keep_best() {
+  bind("pass", "model of step", kept_step());
   if (kept_step() != state_.step) (void)load_checkpoint(folder_, kept_step(), model_, trainer_.optimizer());
 }
 

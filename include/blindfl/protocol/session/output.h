@@ -5,8 +5,10 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "blindfl/base/bytes.h"
 #include "blindfl/base/party.h"
 #include "blindfl/protocol/session/top.h"
 #include "blindfl/share/share_matrix.h"
@@ -19,6 +21,7 @@
 namespace blindfl::protocol {
 
 class Session;
+class Sessions;
 
 /// This party's share of Z, or of one layer's part of it.
 struct OutputShare {
@@ -61,6 +64,8 @@ struct SessionShare {
   Session* session = nullptr;
   std::uint32_t layer = 0;
   OutputShare output;
+  /// At A: which output it is, in bytes that all A's make alike (`OutputMasks::next`). Not sent.
+  Bytes about{};
 };
 
 /// Rounds shares before they are opened (`round_output`): of those of several A's B rounds the sum, once.
@@ -78,6 +83,11 @@ struct SessionShare {
 /// The same with one session.
 [[nodiscard]] std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer,
                                                              const OutputShare& rounded);
+
+/// At an A that is one of several: what is opened from here on opens to B only if all A's have bound the same `value`
+/// under `what` (`OutputMasks::bind`): that they are at the same step, for instance, which each of them knows from B
+/// alone. Elsewhere, nothing. After `agree_on_masks`; it holds beyond another one.
+void bind_outputs(const Sessions& sessions, std::string_view what, ByteView value);
 
 /// What a backward pass starts from: the derivative dZ of the summed loss. Under an open top B has all of it, as
 /// bounded integers, and A nothing. Under a shared top each party has a share, modulo a power of 2 that both know.

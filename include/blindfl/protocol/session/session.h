@@ -209,6 +209,9 @@ class Session {
 
   /// A number for a new layer or opening: both parties create them in the same order, and so agree.
   [[nodiscard]] std::uint32_t new_layer() { return next_layer_++; }
+  /// The same for what is opened under masks. All A's of a model have the same ones, which layers need not be: an A
+  /// with more fields has more of these.
+  [[nodiscard]] std::uint32_t new_output() { return next_output_++; }
 
   /// Sends `bytes` bytes through `send` and receives through `receive`: one after the other where the channel takes
   /// that much without waiting for the peer, at the same time where it does not, so that two parties cannot block each
@@ -261,6 +264,7 @@ class Session {
   /// What initial weights are drawn with where there is no seed.
   SecretVector<std::byte> weight_key_;
   std::uint32_t next_layer_ = 0;
+  std::uint32_t next_output_ = 0;
   std::uint32_t next_agreement_ = 0;
   CoinParts nonces_;
   std::string id_;

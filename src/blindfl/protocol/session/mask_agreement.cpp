@@ -238,6 +238,12 @@ void check_party(const MaskParty& me) {
     require<InvalidArgument>(!net::same_certificate(other.certificate, me.identity->certificate()),
                              "the certificate of '", other.name, "' is this party's own; get that of '", other.name,
                              "'");
+    for (const PinnedPeer& one : me.others) {
+      // Two names would make two honest A's of one.
+      require<InvalidArgument>(&one == &other || !net::same_certificate(other.certificate, one.certificate),
+                               "the certificates of '", other.name, "' and '", one.name,
+                               "' are the same; get that of each from its owner");
+    }
   }
 }
 
@@ -256,7 +262,9 @@ std::vector<Said> hear(const Sessions& sessions, net::Step step) {
 template <class Said>
 void tell(const Sessions& sessions, net::Step step, const std::vector<Said>& all) {
   for (Session* session : sessions) {
-    session->channel().send({step, 0, kListBytes<Said>}, [&](ByteSink& out) { write_list(all, out); });
+    naming_peer(*session, [&] {
+      session->channel().send({step, 0, kListBytes<Said>}, [&](ByteSink& out) { write_list(all, out); });
+    });
   }
 }
 
@@ -286,6 +294,7 @@ void agree_on_masks(Session& session, const MaskParty& me) {
   check_party(me);
   closing_on_error(session, [&] {
     const std::shared_ptr<OutputMasks> masks = Asking(session, me).agree();
+    if (session.output_masks()) masks->bind_as(*session.output_masks());
     session.take_place(masks->place(), masks);
   });
 }

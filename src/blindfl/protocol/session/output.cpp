@@ -125,7 +125,7 @@ void add_mask(const SessionShare& part, SecretVector<std::uint64_t>& words) {
   if (!masks) return;
   const ShareMatrix& share = part.output.share;
   const int ring = share.ring_bits();
-  const auto mask = masks->next({share.rows(), share.cols(), ring});
+  const auto mask = masks->next({share.rows(), share.cols(), ring}, part.about);
   std::ranges::transform(words, mask, words.begin(),
                          [&](std::uint64_t a, std::uint64_t b) { return low64(low_bits(a + b, ring)); });
 }
@@ -169,9 +169,9 @@ std::optional<std::vector<double>> open_output(std::span<const SessionShare> rou
   double largest = 0;
   for (const SessionShare& part : rounded) {
     const Stopwatch::Lap lap(part.session->protocol_time());
-    part.session->settle();
     SecretVector<std::uint64_t> theirs(sum.size());
     naming_peer(*part.session, [&] {
+      part.session->settle();
       part.session->channel().receive(message_of(part),
                                       [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(theirs))); });
     });
@@ -196,6 +196,12 @@ std::optional<std::vector<double>> open_output(std::span<const SessionShare> rou
   }
   for (double& v : z) v = std::ldexp(v, -first.output.share.scale());
   return z;
+}
+
+void bind_outputs(const Sessions& sessions, std::string_view what, ByteView value) {
+  for (Session* session : sessions) {
+    if (session->output_masks()) session->output_masks()->bind(what, value);
+  }
 }
 
 std::optional<std::vector<double>> open_output(Session& session, std::uint32_t layer, const OutputShare& rounded) {

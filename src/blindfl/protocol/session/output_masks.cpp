@@ -28,7 +28,11 @@ Random OutputMasks::stream(std::size_t other, ByteView context) const {
   return Random::derived(std::span(keys_[other]).first<KeyStream::kKeyBytes>(), context);
 }
 
-SecretVector<std::uint64_t> OutputMasks::next(const Shape& shape) {
+void OutputMasks::bind(std::string_view what, ByteView value) {
+  bound_.insert_or_assign(std::string(what), Bytes(value.begin(), value.end()));
+}
+
+SecretVector<std::uint64_t> OutputMasks::next(const Shape& shape, ByteView about) {
   require<InvalidArgument>(shape.ring_bits > 0 && shape.ring_bits <= 64, "masks of outputs are modulo 2^64 at most");
   const Bytes context = write_to_bytes([&](ByteSink& out) {
     write_field(out, as_bytes(kMaskOfOutput));
@@ -36,6 +40,11 @@ SecretVector<std::uint64_t> OutputMasks::next(const Shape& shape) {
     out.write_u64(shape.rows);
     out.write_u64(shape.cols);
     out.write_u32(static_cast<std::uint32_t>(shape.ring_bits));
+    write_field(out, about);
+    for (const auto& [what, value] : bound_) {
+      write_field(out, as_bytes(what));
+      write_field(out, value);
+    }
   });
   ++opened_;
   SecretVector<std::uint64_t> mask(shape.rows * shape.cols);
