@@ -100,8 +100,7 @@ class SeveralPeers : public ::testing::Test {
   }
 
   Outcome train_party(const std::vector<Session*>& sessions, std::size_t who, const Course& course) {
-    StartedRun run = start_run(protocol::Sessions(sessions), folder_of(who));
-    if (who == kSecond && course.told_to_resume) run.resumed = course.told_to_resume;
+    const StartedRun run = start_run(protocol::Sessions(sessions), folder_of(who));
     std::vector<std::uint64_t> mask;
     const auto look = [&](Moment moment) {
       if (who == kOfB || course.mask_at.at(who) != moment || !mask.empty()) return;
@@ -144,6 +143,10 @@ class SeveralPeers : public ::testing::Test {
       };
     }
     TrainingLoop loop(run, *model, trainer, options);
+    if (who == kSecond && course.told_to_resume) {
+      const std::string words = "begun after step " + std::to_string(*course.told_to_resume);
+      protocol::bind_outputs(*sessions.front(), "run", as_bytes(words));
+    }
     look(Moment::kBegun);
     if (course.told_to_resume) {
       for (Session* session : sessions) session->settle();

@@ -13,6 +13,7 @@
 #include "blindfl/base/number_text.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/session/output.h"
 
 namespace blindfl::app {
 
@@ -167,6 +168,10 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
   }
 }
 
+void bind_order(const protocol::Sessions& sessions, const std::string& what, ByteView order) {
+  protocol::bind_outputs(sessions, "order of the " + what, order);
+}
+
 protocol::Alignment align_rows(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
                                const job::Job& job, const PreparedRows& rows, const std::string& what,
                                std::ostream& out) {
@@ -192,6 +197,7 @@ protocol::Alignment align_rows(const protocol::Sessions& sessions, const protoco
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
+  if (!alignment.name.empty()) bind_order(sessions, what, as_bytes(alignment.name));
   out << "aligned: " << plainly_counted(alignment.size(), "row") << "\n" << std::flush;
   return alignment;
 }

@@ -11,6 +11,7 @@
 
 #include "blindfl/app/job/job.h"
 #include "blindfl/app/job/preparation.h"
+#include "blindfl/base/bytes.h"
 #include "blindfl/data/row_source.h"
 #include "blindfl/protocol/align/psi_all.h"
 
@@ -46,6 +47,10 @@ class AlignedRows final : public data::RowSource {
 
 /// Throws DataError, naming the file and the rows, if an id occurs twice.
 void check_ids(const std::vector<std::string>& ids, const std::filesystem::path& path);
+
+/// At one of several A's: what is opened from here on is of `what` in this order, the same at all A's, or is noise to B
+/// (`protocol::bind_outputs`). Elsewhere, nothing.
+void bind_order(const protocol::Sessions& sessions, const std::string& what, ByteView order);
 
 /// Finds the rows that all parties have, as the job says: by private set intersection of ids, or as they are. Rows
 /// that are said to be aligned are compared by a digest of their ids, by B with each A, if both have any. `peers` are

@@ -136,6 +136,7 @@ protocol::Alignment align_scored(const protocol::Sessions& sessions, const proto
     protocol::Alignment alignment = kept.load(file, mode, *common);
     agree_with_all(sessions, "the kept order of rows",
                    protocol::Settings().add("rows", std::uint64_t{alignment.size()}));
+    bind_order(sessions, what, *common);
     out << "aligned: " << alignment.size() << " rows, in the order of an earlier scoring\n" << std::flush;
     return alignment;
   }

@@ -4,7 +4,9 @@
 #include <utility>
 
 #include "blindfl/app/plan/job_layers.h"
+#include "blindfl/base/bytes.h"
 #include "blindfl/base/error.h"
+#include "blindfl/protocol/session/output.h"
 #include "blindfl/train/trainer.h"
 
 namespace blindfl::app {
@@ -46,6 +48,8 @@ RepeatingSessions::RepeatingSessions(const protocol::Sessions& sessions, const p
 
 Scorer::Scorer(const protocol::Sessions& sessions, const LoadedModel& loaded)
     : model_(model_of(sessions, loaded.facts)), batch_(loaded.facts.shared.training.batch) {
+  const std::string model = loaded.facts.run + " after step " + std::to_string(loaded.facts.step);
+  protocol::bind_outputs(sessions, "model", as_bytes(model));
   const protocol::MaskKey masks = load_model(loaded.folder, model_);
   if (!model_.shared_top()) repeatable_.emplace(sessions, masks);
 }
