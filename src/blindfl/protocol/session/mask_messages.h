@@ -22,12 +22,14 @@ template <class E>
 void check_peer_name(const std::string& name, const char* what);
 
 struct MaskOffer {
-  static constexpr std::size_t kBytes = 8 + 2 * kPeerNameBytes + 2 * 32;
+  static constexpr std::size_t kNonceBytes = 32;
+  static constexpr std::size_t kKeyBytes = 32;
+  static constexpr std::size_t kBytes = 8 + 2 * kPeerNameBytes + kNonceBytes + kKeyBytes;
   std::uint32_t peers = 0;  ///< A's that the sender counts, itself included
   std::string name{};
   std::string run{};
-  std::array<std::byte, 32> nonce{};
-  std::array<std::byte, 32> key{};  ///< X25519, public
+  std::array<std::byte, kNonceBytes> nonce{};
+  std::array<std::byte, kKeyBytes> key{};  ///< X25519, public
 
   bool operator==(const MaskOffer&) const = default;
 };
