@@ -98,7 +98,7 @@ TEST_F(Sum, OfLayersWithTwoPeersIsOpenedAsOneAndTrainedWithBoth) {
 TEST_F(Sum, OverSeveralPeersTakesMasks) {
   testing::SeveralParties parties(2, scheme_, testing::Record::kNo, testing::SeveralParties::Masks::kNone);
   try {
-    MatMul(parties.b(), data_.shape, std::size_t{2});
+    (void)MatMul(parties.b(), data_.shape, std::size_t{2});
     FAIL() << "B would see the part of each";
   } catch (const InvalidArgument& error) {
     EXPECT_THAT(error.what(), ::testing::HasSubstr("agree on masks before B makes a layer"));

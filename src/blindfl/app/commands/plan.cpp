@@ -79,6 +79,7 @@ void take_shapes_of_several(const Arguments& arguments, const job::Job& job, con
     said.front() = own;
   }
   std::vector<PartyShape> shapes;
+  shapes.reserve(said.size());
   for (const std::optional<PartyShape>& shape : said) shapes.push_back(shape.value_or(own));
   facts.a = ShapesOfA(std::move(shapes), names);
 }
