@@ -101,12 +101,16 @@ inline bool are_below(std::uint64_t bound, ByteView packed, std::size_t bits) {
   return true;
 }
 
-/// The same for polynomials modulo all primes, one after the other, and again: residues, or digits of which the first
-/// prime's have lost `cut` bits.
+/// The same for polynomials modulo all primes, one after the other, and again: residues, or digits of which `cut` bits
+/// are lost, the lowest prime's first.
 inline bool are_reduced(ByteView packed, const he::lattice::Params& params, int cut = 0) {
+  int to_lose = cut;
   for (std::size_t l = 0; !packed.empty(); l = (l + 1) % params.moduli().size()) {
     const he::lattice::Modulus& m = params.moduli()[l];
-    const int lost = l == 0 ? cut : 0;
+    if (l == 0) to_lose = cut;
+    const int lost = std::min(to_lose, m.bits());
+    to_lose -= lost;
+    if (lost == m.bits()) continue;
     const std::size_t bytes = he::lattice::packed_bytes(params.degree(), m.bits() - lost);
     if (!are_below(((m.value() - 1) >> lost) + 1, packed.first(bytes), static_cast<std::size_t>(m.bits() - lost))) {
       return false;
