@@ -5,8 +5,8 @@ JOBS := $(shell nproc)
 TIME := 60
 # Minutes after which `make lint` begins no further analysis; empty: as long as it takes.
 TIDY_MINUTES :=
-# Paillier takes seconds between threads that are watched.
-SLOW_UNDER_TSAN := EncryptedContract|PaillierContract|EncryptedHostile|Hostile.*paillier|PlannedBytes
+# Paillier takes seconds between threads that are watched; gRPC is not built to be watched, and looks like races.
+SLOW_UNDER_TSAN := EncryptedContract|PaillierContract|EncryptedHostile|Hostile.*paillier|PlannedBytes|OverTls
 # Distributions of many runs, costs, every bit of long messages: the same memory over and over. Decoders are fuzzed, too.
 SLOW_UNDER_ASAN := Contract|Schemes/Hostile.*paillier|Every(FlippedBit|Truncation)|Rerandomisation|CircuitPrivacy|MaskWidth|UniformMasks|ScalarCost|Transcript|TablesLearn|ManySeeds|HundredsOfCuts|HostilePeer|EmbedHostile|MeasuredWays
 

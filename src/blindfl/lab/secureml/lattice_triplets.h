@@ -1,9 +1,9 @@
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <map>
 #include <memory>
+#include <tuple>
 
 #include "blindfl/lab/secureml/triplets.h"
 #include "blindfl/protocol/layers/repeated_product.h"
@@ -38,7 +38,9 @@ class LatticeTriplets final : public PairTriplets {
     std::size_t rows;
     std::size_t inner;
     std::size_t cols;
-    auto operator<=>(const Shape&) const = default;
+    bool operator<(const Shape& other) const {
+      return std::tie(rows, inner, cols) < std::tie(other.rows, other.inner, other.cols);
+    }
   };
   [[nodiscard]] Words cross_products(const Words& left_transposed, const Words& v) override;
   [[nodiscard]] protocol::RepeatedProduct& product(const Shape& shape);
