@@ -102,6 +102,7 @@ std::vector<std::optional<PartyShape>> read_peer_shapes(const Arguments& argumen
     }
   }
   std::vector<std::optional<PartyShape>> shapes;
+  shapes.reserve(words.size());
   for (const std::vector<std::string>& own : words) shapes.push_back(read_shape(Arguments(one, own), true, encoding));
   return shapes;
 }
