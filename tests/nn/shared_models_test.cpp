@@ -334,8 +334,8 @@ TEST_P(SharedKinks, DrivenOutOfTheirRangeSaySo) {
 }
 
 // At a kink the last bit of a value decides about a whole derivative, so the plain model starts each step where the
-// federated one does: with its weights, and with the momentum that they have from the step before. Steps with a value so
-// near to 0 that a ReLU need not tell its sign are not compared.
+// federated one does: with its weights, and with the momentum that they have from the step before. Steps with a value
+// so near to 0 that a ReLU need not tell its sign are not compared.
 TEST_P(SharedKinks, EachStepIsThatOfLibtorch) {
   using Moments = std::vector<std::vector<ShareMatrix>>;
   const auto [a, b] = parties_.run([&](Session& s) {
