@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <sstream>
 
 #include "blindfl/base/error.h"
@@ -14,6 +15,7 @@
 #include "protocol/repeatable_fixture.h"
 #include "testing/plain/plain_scheme.h"
 #include "testing/scratch_folder.h"
+#include "testing/several_parties.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
 
@@ -44,12 +46,16 @@ struct ScoringParty {
   }
 
   [[nodiscard]] protocol::Alignment align(protocol::Session& session, job::AlignmentMode mode) const {
+    return align(session, mode, {}, session.id());
+  }
+  [[nodiscard]] protocol::Alignment align(const protocol::Sessions& sessions, job::AlignmentMode mode,
+                                          const protocol::AlignedPeers& peers, const std::string& meeting) const {
     job::Job job;
     job.shared.alignment.mode = mode;
     PreparedRows rows;
     rows.ids = ids;
     std::ostringstream out;
-    return align_scored(session, {}, job, rows, file(), kept(), session.id(), out);
+    return align_scored(sessions, peers, job, rows, file(), kept(), meeting, out);
   }
 };
 
@@ -173,6 +179,49 @@ TEST_F(ScoredAgain, KeepsTheNewestOnly) {
   }
   EXPECT_EQ(a_.count(), 256U);
   EXPECT_EQ(a_.kept().of(file, job::AlignmentMode::kUnion).size(), kMostOffered);
+}
+
+// B says what all know a meeting by. One that says the same of two meetings could have an A score in one order of rows
+// and another A in the other, under one name, and would see the difference of an A's rows.
+TEST(ScoredAgainBySeveral, IsKeptUnderANameThatBDidNotChoose) {
+  const std::string said_by_b = "session 1";
+  const auto mode = job::AlignmentMode::kIntersection;
+  const protocol::Ids ids = protocol::make_ids({20, 20, 20}).first;
+  std::array<ScoringParty, 2> as = {ScoringParty(Party::kA, ids), ScoringParty(Party::kA, ids)};
+  const ScoringParty b(Party::kB, ids);
+  const testing::PlainScheme scheme;
+  const auto score = [&] {
+    testing::SeveralParties parties(2, scheme);
+    return parties.run(
+        [&](std::size_t place, protocol::Session& session) {
+          protocol::AlignedPeers peers{.names = testing::names_of_as(2), .own = place, .secrets = {}};
+          peers.secrets.resize(2);
+          const auto secret = session.output_masks()->secret_with(1 - place, "alignment");
+          peers.secrets[1 - place].assign(secret.begin(), secret.end());
+          return as.at(place).align(session, mode, peers, said_by_b);
+        },
+        [&](const protocol::Sessions& sessions) {
+          return b.align(sessions, mode, {.names = testing::names_of_as(2)}, said_by_b);
+        });
+  };
+  const auto kept_by = [&](const ScoringParty& party) { return party.kept().of(party.file(), mode); };
+
+  const auto [first_of_as, first_of_b] = score();
+  const AlignmentOffer first = kept_by(b);
+  ASSERT_EQ(first.size(), 1U);
+  for (const ScoringParty& a : as) EXPECT_EQ(kept_by(a), first);
+  EXPECT_EQ(score().second.rows, first_of_b.rows) << "in the order that is kept";
+
+  fs::remove_all(as[1].folder / "alignments");
+  const auto [second_of_as, second_of_b] = score();
+  EXPECT_NE(second_of_b.rows, first_of_b.rows);
+  const AlignmentOffer second = kept_by(as[1]);
+  ASSERT_EQ(second.size(), 1U);
+  EXPECT_NE(second, first) << "another order has another name";
+  for (const AlignmentOffer& both : {kept_by(as[0]), kept_by(b)}) {
+    EXPECT_THAT(both, ::testing::UnorderedElementsAre(first[0], second[0]));
+  }
+  EXPECT_EQ(as[0].kept().load(as[0].file(), mode, first[0]).rows, first_of_as[0].rows) << "the first is still there";
 }
 
 }  // namespace

@@ -123,6 +123,10 @@ void KeptAlignments::keep(const MarkedFile& file, job::AlignmentMode mode, const
   for (std::size_t i = kMostKept; i < all.size(); ++i) fs::remove(all[i].path);
 }
 
+AlignmentId id_of(const protocol::Alignment& alignment, const std::string& otherwise) {
+  return alignment_id(alignment.name.empty() ? otherwise : "alignment " + alignment.name);
+}
+
 protocol::Alignment align_scored(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
                                  const job::Job& job, const PreparedRows& rows, const MarkedFile& file,
                                  const KeptAlignments& kept, const std::string& meeting, std::ostream& out) {
@@ -141,7 +145,7 @@ protocol::Alignment align_scored(const protocol::Sessions& sessions, const proto
     return alignment;
   }
   protocol::Alignment alignment = align_rows(sessions, peers, job, rows, what, out);
-  kept.keep(file, mode, alignment_id("session " + meeting), alignment);
+  kept.keep(file, mode, id_of(alignment, "session " + meeting), alignment);
   return alignment;
 }
 

@@ -45,8 +45,13 @@ class KeptAlignments {
   std::string model_;
 };
 
+/// What an alignment is kept under: at several A's what follows from all their random numbers, for a name that B chose
+/// could be that of two orders, and what is opened of both would tell one A's rows from another's. With one A there is
+/// no such thing, and `otherwise` is what both know it by.
+[[nodiscard]] AlignmentId id_of(const protocol::Alignment& alignment, const std::string& otherwise);
+
 /// The rows of `file` that all parties score, in the order of an earlier scoring if all have kept it, else in a new
-/// one, which is kept under what all know this meeting by. As `align_rows` otherwise, and where the job says that rows
+/// one, which is kept under `id_of`; with one A, `meeting` is what both know this meeting by. As `align_rows` otherwise, and where the job says that rows
 /// are aligned.
 [[nodiscard]] protocol::Alignment align_scored(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
                                                const job::Job& job, const PreparedRows& rows, const MarkedFile& file,

@@ -59,8 +59,9 @@ void keep_test(const TrainedRun& run, const ModelFacts& facts) {
   const std::optional<MarkedFile>& file = run.agreed.test_file;
   const job::AlignmentMode mode = run.agreed.job.shared.alignment.mode;
   if (file && mode != job::AlignmentMode::kAligned) {
+    const protocol::Alignment& alignment = run.agreed.alignment.test.value();
     KeptAlignments(folder, facts.owner(), facts.name())
-        .keep(*file, mode, alignment_id("test of run " + facts.run), *run.agreed.alignment.test);
+        .keep(*file, mode, id_of(alignment, "test of run " + facts.run), alignment);
   }
   if (!run.task.is_b()) {
     count_test(folder, facts.owner(), facts.name(), (file ? *file : run.agreed.train_file).digest);
