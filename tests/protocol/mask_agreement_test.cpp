@@ -250,6 +250,27 @@ TEST_F(MaskAgreement, RefusesAnotherNumber) {
   EXPECT_THAT(outcomes(), Each(HasSubstr("'a1' refuses 'a2': it counts another number of A's")));
 }
 
+TEST_F(MaskAgreement, RefusesABThatNumbersTheAsOtherwiseThanBefore) {
+  as_[1].order = testing::names_of_as(3);
+  EXPECT_THAT(outcomes(), Each("")) << "a1 and a3 have heard of no order";
+  as_[1].order = {"a2", "a1", "a3"};
+  const std::vector<std::string> all = outcomes();
+  EXPECT_EQ(all[1],
+            "another error: B numbers the A's as a1, a2 and a3 where they agree on masks, and told 'a2' before that "
+            "they are a2, a1 and a3: 'a2' does not go on with a B that says both");
+  for (const std::size_t i : {0, 2, 3}) EXPECT_NE(all[i], "") << "nobody has masks";
+  EXPECT_THAT(all[3], HasSubstr("a2: "));
+}
+
+TEST_F(MaskAgreement, SaysWhoseVerdictNamesNobody) {
+  HostileB b;
+  b.proofs = [](std::size_t, Proofs& proofs) { proofs[2].verdict = {Refusal::kRun, 7}; };
+  const std::vector<std::string> all = outcomes(&b);
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(all[i], "another error: mask verdict: that of 'a3' names A number 8, and there are 3");
+  }
+}
+
 TEST_F(MaskAgreement, TellsAnAThatBelievesItIsAlone) {
   const std::vector<std::string> all = outcomes(nullptr, [](Session& session) {
     session.agree("the optimizer", Settings().add("learning_rate", 0.1));

@@ -33,6 +33,8 @@ struct MaskParty {
   std::string name{};  ///< as B and the other A's call it: the same
   std::shared_ptr<const Identity> identity{};
   std::vector<PinnedPeer> others{};  ///< all others, in any order
+  /// Names of all A's as B has numbered them to this party before; empty: it has not, and may do it here.
+  std::vector<std::string> order{};
 };
 
 /// At an A: takes its place among those of B, and agrees on masks with the others; all call it at the same time. From
@@ -40,7 +42,8 @@ struct MaskParty {
 /// happens. Cost: 200, 524 and 8 bytes to B, 3,204, 8,912 and 140 from it. Reveals: to B and the other A's name, run
 /// and certificate's signature. Throws InvalidArgument, before anything is sent, if `me` cannot be; ConfigError, at all
 /// parties, naming which refuses which and why: another certificate than the pinned one, a forged or replayed message,
-/// another run, a name that is not expected or that two have; ProtocolError if what B sends is none of these messages.
+/// another run, a name that is not expected or that two have; ProtocolError if what B sends is none of these messages, or
+/// it numbers the A's otherwise than it did.
 void agree_on_masks(Session& session, const MaskParty& me);
 
 /// At B, with the names of the A's in the order of the sessions.

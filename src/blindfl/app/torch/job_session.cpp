@@ -177,7 +177,7 @@ protocol::AlignedPeers JobSession::aligned_peers() const {
 void JobSession::agree_between_as(const std::string& run) {
   if (names_.empty()) return;
   if (links_.size() > 1) return protocol::agree_on_masks(sessions(), run, names_);
-  protocol::MaskParty me{.run = run, .name = *own_.name, .identity = nullptr, .others = {}};
+  protocol::MaskParty me{.run = run, .name = *own_.name, .identity = nullptr, .others = {}, .order = names_};
   me.identity = std::make_shared<protocol::LinkIdentity>(net::load_identity(*own_.certificate, *own_.key));
   for (const NamedCertificate& each : certificates_) {
     if (each.name != me.name) me.others.push_back({each.name, each.certificate});

@@ -87,7 +87,8 @@ void check_verdicts(const Sessions& sessions, const std::vector<Said>& all, cons
     } else {
       verdict = all[by];
     }
-    require<ProtocolError>(verdict.whom < offers.size(), "mask verdict: it names an A that there is not");
+    require<ProtocolError>(verdict.whom < offers.size(), "mask verdict: that of ", quoted_name(by, offers),
+                           " names A number ", verdict.whom + 1, ", and there are ", offers.size());
     if (verdict.refusal != Refusal::kNone) refused.push_back(words_of(verdict, by, offers));
   }
   if (refused.empty()) return;
@@ -113,7 +114,10 @@ class Asking {
     check_offers();
     const Bytes digest = digest_of_offers(offers_);
     MaskProof proof{.verdict = verdict_of_names()};
-    if (proof.verdict.refusal == Refusal::kNone) proof.signature = me_.identity->sign(signed_message(digest, me_.name));
+    if (proof.verdict.refusal == Refusal::kNone) {
+      check_order();
+      proof.signature = me_.identity->sign(signed_message(digest, me_.name));
+    }
     send(steps::kMaskProof, proof);
     const auto proofs = receive<MaskProof>(steps::kMaskProofs);
     check_count(proofs.size());
@@ -148,6 +152,13 @@ class Asking {
   // Everybody's, and B's.
   void check_count(std::size_t count) const {
     require<ProtocolError>(count == offers_.size() + 1, "B relays ", count, " answers of ", offers_.size(), " A's");
+  }
+
+  // Secrets with the other A's, shapes and places are told apart by their numbers.
+  void check_order() const {
+    require<ProtocolError>(me_.order.empty() || me_.order == names(), "B numbers the A's as ", listed(names()),
+                           " where they agree on masks, and told '", me_.name, "' before that they are ",
+                           listed(me_.order), ": '", me_.name, "' does not go on with a B that says both");
   }
 
   // A refusal that B keeps to itself is one all the same.

@@ -168,11 +168,12 @@ Bytes signed_message(const Bytes& offers_digest, const std::string& name) {
   });
 }
 
+std::string quoted_name(std::size_t place, const std::vector<MaskOffer>& offers) {
+  return place < offers.size() ? "'" + offers[place].name + "'" : std::string("B");
+}
+
 std::string words_of(const MaskVerdict& verdict, std::size_t by, const std::vector<MaskOffer>& offers) {
-  const auto quoted = [&](std::size_t place) {
-    return place < offers.size() ? "'" + offers[place].name + "'" : std::string("B");
-  };
-  return quoted(by) + " refuses " + quoted(verdict.whom) + ": " + reason(verdict.refusal);
+  return quoted_name(by, offers) + " refuses " + quoted_name(verdict.whom, offers) + ": " + reason(verdict.refusal);
 }
 
 }  // namespace blindfl::protocol

@@ -93,6 +93,8 @@ template <class Said>
 /// What an A signs: what it is for, the offers, its own name.
 [[nodiscard]] Bytes signed_message(const Bytes& offers_digest, const std::string& name);
 
+/// "'a1'", or "B" for the place after all A's.
+[[nodiscard]] std::string quoted_name(std::size_t place, const std::vector<MaskOffer>& offers);
 /// "'a1' refuses 'a2': ..."; `by` is the place of who refuses, the last being B.
 [[nodiscard]] std::string words_of(const MaskVerdict& verdict, std::size_t by, const std::vector<MaskOffer>& offers);
 
