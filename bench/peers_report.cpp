@@ -68,6 +68,7 @@ StepOf measure(std::size_t peers) {
     names.emplace_back("a").append(std::to_string(i + 1));
     identities.push_back(net::generate_identity(names.back(), 1));
   }
+  const std::string certificate_of_b = net::generate_identity("b", 1).certificate;
   nn::FeatureShape shape{.in_a = kColumns, .in_b = kColumns, .batch = kBatch};
   shape.in_others = (peers - 1) * kColumns;
   const auto split = made_up::vertical_split(
@@ -83,8 +84,10 @@ StepOf measure(std::size_t peers) {
     others.push_back(
         std::async(std::launch::async, [&, i, link = std::shared_ptr<net::Channel>(std::move(ends.first))] {
           Peer b(Party::kA, link, he::borrowed({&scheme}));
-          protocol::MaskParty me{
-              .run = "bench", .name = names[i], .identity = std::make_shared<protocol::LinkIdentity>(identities[i])};
+          protocol::MaskParty me{.run = "bench",
+                                 .name = names[i],
+                                 .identity = std::make_shared<protocol::LinkIdentity>(identities[i]),
+                                 .b = certificate_of_b};
           for (std::size_t j = 0; j < peers; ++j) {
             if (j != i) me.others.push_back({names[j], identities[j].certificate});
           }

@@ -132,7 +132,7 @@ TEST_F(MaskAgreement, SendsNothingWithOneA) {
   testing::TwoParties parties(scheme_, testing::Record::kNo);
   const auto before = net::total(parties.session(Party::kA).channel().sent());
   (void)parties.run(
-      [&](Session& a) { agree_on_masks(a, {.run = "run 1", .name = "a1", .identity = testing::identity_of(0)}); },
+      [&](Session& a) { agree_on_masks(a, {.run = "run 1", .name = "a1", .identity = testing::identity_of(0), .b = testing::certificate_of_b()}); },
       [&](Session& b) { agree_on_masks(Sessions(b), "run 1", {"a1"}); });
   EXPECT_EQ(net::total(parties.session(Party::kA).channel().sent()), before);
   EXPECT_EQ(parties.session(Party::kA).place(), Place());
@@ -205,6 +205,16 @@ TEST_F(MaskAgreement, RefusesTheProofOfAnother) {
   EXPECT_THAT(outcomes(&b)[0], HasSubstr("'a1' refuses 'a2'"));
   b.proofs = [](std::size_t, Proofs& proofs) { proofs[1].signature = {}; };
   EXPECT_THAT(outcomes(&b)[2], HasSubstr("'a3' refuses 'a2'"));
+}
+
+// A B that two A's have a link to, and another B that the third has one to, hand on what is said to each.
+TEST_F(MaskAgreement, RefusesWhatWasSignedForAnotherB) {
+  as_[1].b = testing::identity_of(4)->certificate();
+  EXPECT_THAT(outcomes(),
+              Each(AllOf(HasSubstr("'a1' refuses 'a2': its key message is not signed by the certificate that is named "
+                                   "for it, or not for this B"),
+                         HasSubstr("'a2' refuses 'a1'"), HasSubstr("'a3' refuses 'a2'"),
+                         ::testing::Not(HasSubstr("'a1' refuses 'a3'")))));
 }
 
 TEST_F(MaskAgreement, HoldsToItsOwnRefusalWhateverBTells) {
@@ -289,7 +299,8 @@ void offer_zero_key(Session& session, const MaskParty& me) {
   Offers offers;
   session.channel().receive({steps::kMaskOffers, 0, kListBytes<MaskOffer>},
                             [&](ByteSource& in) { offers = read_list<MaskOffer>(in); });
-  const MaskProof proof{.signature = me.identity->sign(signed_message(digest_of_offers(offers), me.name))};
+  const MaskProof proof{.signature = me.identity->sign(
+                            signed_message(digest_of_offers(offers), me.name, net::fingerprint(me.b)))};
   session.channel().send({steps::kMaskProof, 0, MaskProof::kBytes}, [&](ByteSink& out) { write(proof, out); });
   (void)session.channel().receive({steps::kMaskProofs, 0, kListBytes<MaskProof>});
   session.channel().send({steps::kMaskVerdict, 0, MaskVerdict::kBytes},
@@ -324,6 +335,13 @@ TEST_F(MaskAgreement, IsRefusedBeforeAnythingIsSentWhereAPartyCannotBe) {
   me = as_[0];
   me.others[1].name = "a2";
   refused(me);
+  me = as_[0];
+  me.b = {};
+  refused(me);
+  me = as_[0];
+  me.others[0].certificate = me.b;
+  EXPECT_THAT([&] { agree_on_masks(a, me); },
+              ::testing::ThrowsMessage<InvalidArgument>(HasSubstr("the certificate of 'a2' is B's")));
   me = as_[0];
   me.others[0].certificate = me.identity->certificate();
   refused(me);
@@ -403,12 +421,14 @@ TEST(MaskMessages, ThatAreNoneAreRefused) {
   EXPECT_THROW((void)read_list<MaskOffer>(in), ProtocolError) << "room for a hidden message";
 }
 
-TEST(MaskMessages, AreSignedForOneAOneListAndThisPurpose) {
+TEST(MaskMessages, AreSignedForOneAOneListOneBAndThisPurpose) {
   const MaskOffer offer{.peers = 2, .name = "a1", .run = "r"};
   Offers offers(2, offer);
   offers[1].name = "a2";
   const Bytes digest = digest_of_offers(offers);
-  EXPECT_NE(signed_message(digest, "a1"), signed_message(digest, "a2"));
+  EXPECT_NE(signed_message(digest, "a1", "b"), signed_message(digest, "a2", "b"));
+  EXPECT_NE(signed_message(digest, "a1", "b"), signed_message(digest, "a1", "c"));
+  EXPECT_NE(signed_message(digest, "a1", "b"), signed_message(digest, "a", "1b"));
   for (const auto& change : std::vector<std::function<void(MaskOffer&)>>{
            [](MaskOffer& o) { o.nonce[0] = std::byte{1}; }, [](MaskOffer& o) { o.key[31] = std::byte{1}; },
            [](MaskOffer& o) { o.run = "s"; }, [](MaskOffer& o) { o.name = "a3"; }, [](MaskOffer& o) { o.peers = 3; }}) {
@@ -419,7 +439,7 @@ TEST(MaskMessages, AreSignedForOneAOneListAndThisPurpose) {
   std::swap(offers[0], offers[1]);
   EXPECT_NE(digest_of_offers(offers), digest);
   // TLS signs what begins with 64 spaces.
-  EXPECT_NE(signed_message(digest, "a1").front(), std::byte{' '});
+  EXPECT_NE(signed_message(digest, "a1", "b").front(), std::byte{' '});
 }
 
 }  // namespace

@@ -29,6 +29,11 @@ inline std::shared_ptr<const protocol::LinkIdentity> identity_of(std::size_t pla
   return all.at(place);
 }
 
+/// The last of them is B's.
+inline const std::string& certificate_of_b() {
+  return identity_of(5)->certificate();
+}
+
 /// "a1", "a2" and so on.
 inline std::string name_of_a(std::size_t place) {
   return "a" + std::to_string(place + 1);
@@ -36,7 +41,8 @@ inline std::string name_of_a(std::size_t place) {
 
 /// What an A of so many says of itself and of the others.
 inline protocol::MaskParty mask_party(std::size_t place, std::size_t peers, const std::string& run = "run 1") {
-  protocol::MaskParty party{.run = run, .name = name_of_a(place), .identity = identity_of(place)};
+  protocol::MaskParty party{
+      .run = run, .name = name_of_a(place), .identity = identity_of(place), .b = certificate_of_b()};
   for (std::size_t other = 0; other < peers; ++other) {
     if (other != place) party.others.push_back({name_of_a(other), identity_of(other)->certificate()});
   }

@@ -12,7 +12,8 @@
 // other: B relays what they say, three short messages each way.
 //
 //   offer     name, run, fresh nonce and X25519 key of each A            B sends all of them to all
-//   proof     a signature of all offers together, by the TLS identity    B sends all of them to all
+//   proof     a signature of all offers together and of B's              B sends all of them to all
+//             certificate, by the TLS identity
 //   verdict   whether this A accepts those of all others                 B sends all of them to all
 //
 // A pair's key is made from both X25519 keys and all offers, so that it is of this run, of these sessions and of these
@@ -32,6 +33,7 @@ struct MaskParty {
   std::string run{};   ///< what is computed together: 1 to 64 printable characters, the same at all parties
   std::string name{};  ///< as B and the other A's call it: the same
   std::shared_ptr<const Identity> identity{};
+  std::string b{};  ///< B's certificate, PEM: what is signed for it is of no use to another
   std::vector<PinnedPeer> others{};  ///< all others, in any order
   /// Names of all A's as B has numbered them to this party before; empty: it has not, and may do it here.
   std::vector<std::string> order{};
@@ -42,7 +44,7 @@ struct MaskParty {
 /// happens. Cost: 200, 524 and 8 bytes to B, 3,204, 8,912 and 140 from it. Reveals: to B and the other A's name, run
 /// and certificate's signature. Throws InvalidArgument, before anything is sent, if `me` cannot be; ConfigError, at all
 /// parties, naming which refuses which and why: another certificate than the pinned one, a forged or replayed message,
-/// another run, a name that is not expected or that two have; ProtocolError if what B sends is none of these messages, or
+/// one that was signed for another B, another run, a name that is not expected or that two have; ProtocolError if what B sends is none of these messages, or
 /// it numbers the A's otherwise than it did.
 void agree_on_masks(Session& session, const MaskParty& me);
 

@@ -51,7 +51,7 @@ inline constexpr net::StepInfo kMaskOffers{101, net::Protection::kPublic, "mask 
                                            "those of all A's, relayed by B", "that these A's take part in that run"};
 inline constexpr net::StepInfo kMaskProof{
     102, net::Protection::kPublic, "mask proof",
-    "a signature of all these offers by the sender's TLS identity, or which of them it refuses and why",
+    "a signature of all these offers and of B's certificate by the sender's TLS identity, or which of them it refuses and why",
     "that the sender has the key of its certificate"};
 inline constexpr net::StepInfo kMaskProofs{103, net::Protection::kPublic, "mask proofs",
                                            "those of all A's, relayed by B, and whether B refuses an A", "the same"};

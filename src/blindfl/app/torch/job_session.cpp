@@ -62,6 +62,7 @@ void JobSession::make_links(const job::Job& job, std::ostream& out) {
     auto link = std::make_unique<PeerLink>();
     link->name = named.name;
     link->link = std::make_shared<net::GrpcTransport>(named.options);
+    if (named.options.tls) link->certificate = named.options.tls->peer_certificate;
     const bool listens = named.options.role == net::GrpcOptions::Role::kListen;
     const std::string whom = named.name.empty() ? "the peer" : named.name;
     link->address = listens ? "listening on port " + std::to_string(link->link->port()) + ", waiting for " + whom
@@ -177,7 +178,12 @@ protocol::AlignedPeers JobSession::aligned_peers() const {
 void JobSession::agree_between_as(const std::string& run) {
   if (names_.empty()) return;
   if (links_.size() > 1) return protocol::agree_on_masks(sessions(), run, names_);
-  protocol::MaskParty me{.run = run, .name = *own_.name, .identity = nullptr, .others = {}, .order = names_};
+  protocol::MaskParty me{.run = run,
+                         .name = *own_.name,
+                         .identity = nullptr,
+                         .b = links_.front()->certificate,
+                         .others = {},
+                         .order = names_};
   me.identity = std::make_shared<protocol::LinkIdentity>(net::load_identity(*own_.certificate, *own_.key));
   for (const NamedCertificate& each : certificates_) {
     if (each.name != me.name) me.others.push_back({each.name, each.certificate});

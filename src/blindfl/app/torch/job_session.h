@@ -83,7 +83,8 @@ class JobSession {
   /// To one peer.
   struct PeerLink {
     std::string name;
-    std::string address;  ///< where it is waited for or dialled, in words
+    std::string address;      ///< where it is waited for or dialled, in words
+    std::string certificate;  ///< the peer's, PEM; empty without TLS
     std::shared_ptr<net::GrpcTransport> link;
     std::shared_ptr<net::TimedTransport> timing;
     std::shared_ptr<net::Channel> channel;

@@ -99,7 +99,8 @@ void check_verdicts(const Sessions& sessions, const std::vector<Said>& all, cons
 /// One A's part.
 class Asking {
  public:
-  Asking(Session& session, const MaskParty& me) : session_(session), me_(me), random_(session.random()), key_(random_) {
+  Asking(Session& session, const MaskParty& me)
+      : session_(session), me_(me), b_(net::fingerprint(me.b)), random_(session.random()), key_(random_) {
     mine_.peers = static_cast<std::uint32_t>(me.others.size() + 1);
     mine_.name = me.name;
     mine_.run = me.run;
@@ -116,7 +117,7 @@ class Asking {
     MaskProof proof{.verdict = verdict_of_names()};
     if (proof.verdict.refusal == Refusal::kNone) {
       check_order();
-      proof.signature = me_.identity->sign(signed_message(digest, me_.name));
+      proof.signature = me_.identity->sign(signed_message(digest, me_.name, b_));
     }
     send(steps::kMaskProof, proof);
     const auto proofs = receive<MaskProof>(steps::kMaskProofs);
@@ -198,7 +199,7 @@ class Asking {
     for (std::uint32_t i = 0; i < offers_.size(); ++i) {
       if (i == own_) continue;
       const std::string& certificate = pinned(i)->certificate;
-      if (!net::is_signed_by(certificate, signed_message(digest, offers_[i].name), proofs[i].signature)) {
+      if (!net::is_signed_by(certificate, signed_message(digest, offers_[i].name, b_), proofs[i].signature)) {
         return {Refusal::kSignature, i};
       }
       if (!is_valid_now(certificate)) return {Refusal::kExpired, i};
@@ -226,6 +227,7 @@ class Asking {
 
   Session& session_;
   const MaskParty& me_;
+  std::string b_;  ///< fingerprint
   Random random_;
   ExchangeKey key_;
   MaskOffer mine_;
@@ -239,6 +241,7 @@ void check_party(const MaskParty& me) {
   check_peer_name<InvalidArgument>(me.name, "the name of an A");
   check_peer_name<InvalidArgument>(me.run, "the name of a run");
   require<InvalidArgument>(me.identity != nullptr, "'", me.name, "' has no identity to sign with");
+  require<InvalidArgument>(!me.b.empty(), "'", me.name, "' signs for one B alone, and was not given its certificate");
   require<InvalidArgument>(me.others.size() < kMostPeers, "there are at most ", kMostPeers, " A's, not ",
                            me.others.size() + 1);
   for (const PinnedPeer& other : me.others) {
@@ -249,6 +252,8 @@ void check_party(const MaskParty& me) {
     require<InvalidArgument>(!net::same_certificate(other.certificate, me.identity->certificate()),
                              "the certificate of '", other.name, "' is this party's own; get that of '", other.name,
                              "'");
+    require<InvalidArgument>(!net::same_certificate(other.certificate, me.b), "the certificate of '", other.name,
+                             "' is B's; get that of '", other.name, "'");
     for (const PinnedPeer& one : me.others) {
       // Two names would make two honest A's of one.
       require<InvalidArgument>(&one == &other || !net::same_certificate(other.certificate, one.certificate),

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::uint32_t kOfferVersion = 1;
 constexpr std::string_view kOffersPurpose = "blindfl offers of masks 1";
-constexpr std::string_view kProofPurpose = "blindfl proof of a mask's key 1";
+constexpr std::string_view kProofPurpose = "blindfl proof of a mask's key 2";
 
 void write_name(const std::string& name, ByteSink& out) {
   Bytes padded(kPeerNameBytes);
@@ -59,9 +59,8 @@ const char* reason(Refusal refusal) {
     case Refusal::kExpired:
       return "its certificate has expired, or is not valid yet: it must make a new one, or set its clock";
     case Refusal::kSignature:
-      return "its key message is not signed by the certificate that is named for it, or was forged or replayed; "
-             "compare "
-             "the certificate's fingerprint by phone, and get it again";
+      return "its key message is not signed by the certificate that is named for it, or not for this B, or was forged "
+             "or replayed; compare the certificate's fingerprint and B's by phone, and get them again";
     case Refusal::kNone:
       break;
   }
@@ -160,11 +159,12 @@ Bytes digest_of_offers(const std::vector<MaskOffer>& offers) {
   }));
 }
 
-Bytes signed_message(const Bytes& offers_digest, const std::string& name) {
+Bytes signed_message(const Bytes& offers_digest, const std::string& name, const std::string& b) {
   return write_to_bytes([&](ByteSink& out) {
     write_field(out, as_bytes(kProofPurpose));
     write_field(out, offers_digest);
     write_field(out, as_bytes(name));
+    write_field(out, as_bytes(b));
   });
 }
 

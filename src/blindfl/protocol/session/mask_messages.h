@@ -44,7 +44,7 @@ enum class Refusal : std::uint32_t {
   kAltered,    ///< its own offer did not come back as it was sent
   kKey,        ///< its key is none
   kExpired,    ///< its certificate's time is over, or has not begun
-  kSignature,  ///< its proof is not by the pinned certificate, or of something else
+  kSignature,  ///< its proof is not by the pinned certificate, for another B, or of something else
 };
 constexpr auto kLastRefusal = Refusal::kSignature;
 
@@ -90,8 +90,9 @@ template <class Said>
 
 /// What all offers together are known by: the same at all parties that saw the same.
 [[nodiscard]] Bytes digest_of_offers(const std::vector<MaskOffer>& offers);
-/// What an A signs: what it is for, the offers, its own name.
-[[nodiscard]] Bytes signed_message(const Bytes& offers_digest, const std::string& name);
+/// What an A signs: what it is for, the offers, its own name, the fingerprint (net::fingerprint) of the B that it has
+/// a link to.
+[[nodiscard]] Bytes signed_message(const Bytes& offers_digest, const std::string& name, const std::string& b);
 
 /// "'a1'", or "B" for the place after all A's.
 [[nodiscard]] std::string quoted_name(std::size_t place, const std::vector<MaskOffer>& offers);
