@@ -20,7 +20,7 @@ Bytes message_of(fuzz::Input& input, std::size_t size) {
 }
 
 void put_version(Bytes& message, std::size_t at) {
-  message[at] = std::byte{1};
+  message[at] = std::byte{2};
   std::fill_n(message.begin() + static_cast<std::ptrdiff_t>(at + 1), 3, std::byte{0});
 }
 

@@ -1,5 +1,6 @@
 """A lender (B) with a shop and a bank (A's): three processes over TLS, from tables to scores."""
 
+import hashlib
 import json
 import random
 import re
@@ -59,20 +60,22 @@ class Trio:
             lines = [heads[name]] + [",".join([p, *map(str, cells[name](p))]) for p in mine]
             (self.folder / name / f"{file}.csv").write_text("\n".join(lines) + "\n")
 
-    def write_job(self, name, shared, more, one_hot=True):
+    def write_job(self, name, shared, more, one_hot=True, with_as=AS):
         data = {"train": "./train.csv", "test": "./test.csv", "score": "./test.csv", "id_column": "id",
                 "default_kind": "numeric"}
         link = {"certificate": f"{name}.crt", "key": f"{name}.key", "patience": 20}
         if name == "b":
             data.update(label_column="label", columns=[{"name": "job", "kind": "categorical", "one_hot": one_hot}])
-            link["peers"] = [{"name": each, "listen": f"127.0.0.1:{self.ports[each]}", "certificate": f"{each}.crt"}
-                             for each in AS]
+            peers = [{"name": each, "listen": f"127.0.0.1:{self.ports[each]}", "certificate": f"{each}.crt"}
+                     for each in with_as]
+            link.update({"peers": peers} if len(peers) > 1 else
+                        {"listen": peers[0]["listen"], "peer": peers[0]["certificate"]})
         else:
             if name == "bank":
                 data["columns"] = [{"name": "city", "kind": "categorical", "one_hot": one_hot}]
-            other = AS[1 - AS.index(name)]
-            link.update(name=name, dial=f"127.0.0.1:{self.ports[name]}", peer="b.crt",
-                        others=[{"name": other, "certificate": f"{other}.crt"}])
+            link.update(dial=f"127.0.0.1:{self.ports[name]}", peer="b.crt")
+            others = [{"name": each, "certificate": f"{each}.crt"} for each in with_as if each != name]
+            link.update({"name": name, "others": others} if others else {})
         private = {"party": "b" if name == "b" else "a", **({} if name == "b" else {"accept": "open_top"}),
                    "data": data, "link": link, "resources": {"threads": 1},
                    "run": {"weight_seed": 5 + 10 * NAMES.index(name), "folder": "./run"}}
@@ -108,6 +111,13 @@ class Trio:
 
     def remove(self):
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def rewrite(path, change):
+    """Changes the content of a checked file (base/checked_file.h), which then is as whole as before."""
+    whole = path.read_bytes()
+    head, content = whole[:128], change(whole[160:])
+    path.write_bytes(head + hashlib.sha256(content + head).digest() + content)
 
 
 def blindfl(*words):
@@ -249,11 +259,36 @@ class Several(ProgramTest):
     def test_one_with_another_run_is_refused_at_all(self):
         trio = self.trio({**LR, "training": {**LR["training"], "epochs": 1}})
         trio.all("train")
+
+        # One of the same name that began otherwise: B names runs, and could give two of them one name.
+        saved, model = trio.bank / "run/alignment.bin", trio.bank / "run/model/model.bin"
+        began = saved.read_bytes()[160:192]
+        for name in NAMES:
+            self.assertIn(began, (trio.folder / name / "run/alignment.bin").read_bytes(), "all know it alike")
+            self.assertIn(began, (trio.folder / name / "run/model/model.bin").read_bytes())
+        other = bytes(byte ^ 1 for byte in began)
+        for path, command in ((model, "predict"), (saved, "resume")):
+            rewrite(path, lambda content: content.replace(began, other))
+            for name, words in self.refused(trio, command=command).items():
+                self.assertIn("'shop' refuses 'bank': it is in another run", words, name)
+            rewrite(path, lambda content: content.replace(other, began))
+
         shutil.rmtree(trio.shop / "run")
         said = self.refused(trio, command="resume")
         self.assertRegex(said["b"], "nothing that all parties can resume: .*no run")
         self.assertRegex(said["shop"], "here is no run")
         self.assertIn("no run that all of its peers have", said["bank"])
+
+    def test_one_fewer_cannot_resume(self):
+        shared = {**LR, "training": {**LR["training"], "epochs": 1}}
+        trio = self.trio(shared)
+        trio.all("train")
+        for name in ("b", "shop"):
+            trio.write_job(name, shared, {}, with_as=("shop",))
+        said = self.refused(trio, ("b", "shop"), "resume")
+        self.assertIn("private.link.peers: the run began with shop and bank, and the job is with one A; all that began "
+                      "it resume it", said["b"])
+        self.assertIn("private.link.others: the run began with bank and shop, and the job is with one A", said["shop"])
 
     def test_a_shared_top_and_other_rows_are_refused(self):
         trio = self.trio(LR)

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "blindfl/base/digest.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/mask_messages.h"
@@ -132,7 +134,10 @@ TEST_F(MaskAgreement, SendsNothingWithOneA) {
   testing::TwoParties parties(scheme_, testing::Record::kNo);
   const auto before = net::total(parties.session(Party::kA).channel().sent());
   (void)parties.run(
-      [&](Session& a) { agree_on_masks(a, {.run = "run 1", .name = "a1", .identity = testing::identity_of(0), .b = testing::certificate_of_b()}); },
+      [&](Session& a) {
+        agree_on_masks(
+            a, {.run = "run 1", .name = "a1", .identity = testing::identity_of(0), .b = testing::certificate_of_b()});
+      },
       [&](Session& b) { agree_on_masks(Sessions(b), "run 1", {"a1"}); });
   EXPECT_EQ(net::total(parties.session(Party::kA).channel().sent()), before);
   EXPECT_EQ(parties.session(Party::kA).place(), Place());
@@ -144,10 +149,10 @@ TEST_F(MaskAgreement, TakesTheBytesThatItSaysItTakes) {
   for (std::size_t i = 0; i < 3; ++i) {
     const auto& sent = parties.recording(Party::kA, i).sent();
     const auto& received = parties.recording(Party::kA, i).received();
-    EXPECT_EQ(sent.at(steps::kMaskOffer), (net::Traffic{1, 200}));
+    EXPECT_EQ(sent.at(steps::kMaskOffer), (net::Traffic{1, 232}));
     EXPECT_EQ(sent.at(steps::kMaskProof), (net::Traffic{1, 524}));
     EXPECT_EQ(sent.at(steps::kMaskVerdict), (net::Traffic{1, 8}));
-    EXPECT_EQ(received.at(steps::kMaskOffers), (net::Traffic{1, 3204}));
+    EXPECT_EQ(received.at(steps::kMaskOffers), (net::Traffic{1, 3716}));
     EXPECT_EQ(received.at(steps::kMaskProofs), (net::Traffic{1, 8912}));
     EXPECT_EQ(received.at(steps::kMaskVerdicts), (net::Traffic{1, 140}));
   }
@@ -242,6 +247,51 @@ TEST_F(MaskAgreement, RefusesAnotherRunByNameEverywhere) {
                                      HasSubstr("'a3' refuses 'a2'"), HasSubstr("B refuses 'a2'"))));
 }
 
+// B names runs, and may give two of them one name: an A that has the state of one of them must not go on with A's that
+// have that of the other, or B would see sums of parts that do not belong together.
+TEST_F(MaskAgreement, RefusesARunOfTheSameNameThatBeganOtherwiseByNameEverywhere) {
+  using Agreed = std::pair<Bytes, std::string>;
+  const auto agreed = [](const std::function<Bytes()>& agree) -> Agreed {
+    try {
+      return {agree(), ""};
+    } catch (const ConfigError& error) {
+      return {Bytes(), error.what()};
+    }
+  };
+  // Of the A's, then of B.
+  const auto agree = [&](const std::array<Bytes, 4>& began) {
+    SeveralParties parties(3, scheme_, testing::Record::kNo, SeveralParties::Masks::kNone);
+    auto [all, of_b] = parties.run(
+        [&](std::size_t place, Session& session) {
+          MaskParty me = as_[place];
+          me.began = began.at(place);
+          return agreed([&] { return agree_on_masks(session, me); });
+        },
+        [&](const Sessions& sessions) {
+          return agreed([&] { return agree_on_masks(sessions, "run 1", testing::names_of_as(3), began[3]); });
+        });
+    all.push_back(of_b);
+    return all;
+  };
+  const std::vector<Agreed> first = agree({});
+  const std::vector<Agreed> second = agree({});
+  EXPECT_EQ(first[0].second, "");
+  EXPECT_EQ(first[0].first.size(), kDigestBytes);
+  EXPECT_THAT(first, Each(first[0])) << "all know it alike";
+  EXPECT_NE(second[0].first, first[0].first) << "another run, though of the same name";
+
+  std::array<Bytes, 4> began;
+  began.fill(first[0].first);
+  for (const Agreed& party : agree(began)) EXPECT_EQ(party.second, "");
+  for (const Bytes& other : {second[0].first, Bytes()}) {
+    began[1] = other;
+    for (const Agreed& party : agree(began)) {
+      EXPECT_THAT(party.second, AllOf(HasSubstr("'a1' refuses 'a2': it is in another run"),
+                                      HasSubstr("'a3' refuses 'a2'"), HasSubstr("B refuses 'a2'")));
+    }
+  }
+}
+
 TEST_F(MaskAgreement, RefusesTwoOfOneName) {
   as_[1].name = "a1";
   as_[1].others[0].name = "a2";
@@ -299,8 +349,8 @@ void offer_zero_key(Session& session, const MaskParty& me) {
   Offers offers;
   session.channel().receive({steps::kMaskOffers, 0, kListBytes<MaskOffer>},
                             [&](ByteSource& in) { offers = read_list<MaskOffer>(in); });
-  const MaskProof proof{.signature = me.identity->sign(
-                            signed_message(digest_of_offers(offers), me.name, net::fingerprint(me.b)))};
+  const MaskProof proof{
+      .signature = me.identity->sign(signed_message(digest_of_offers(offers), me.name, net::fingerprint(me.b)))};
   session.channel().send({steps::kMaskProof, 0, MaskProof::kBytes}, [&](ByteSink& out) { write(proof, out); });
   (void)session.channel().receive({steps::kMaskProofs, 0, kListBytes<MaskProof>});
   session.channel().send({steps::kMaskVerdict, 0, MaskVerdict::kBytes},
@@ -334,6 +384,9 @@ TEST_F(MaskAgreement, IsRefusedBeforeAnythingIsSentWhereAPartyCannotBe) {
   refused(me);
   me = as_[0];
   me.others[1].name = "a2";
+  refused(me);
+  me = as_[0];
+  me.began = Bytes(31);
   refused(me);
   me = as_[0];
   me.b = {};
@@ -373,8 +426,12 @@ void expect_refused(const Bytes& bytes) {
 }
 
 TEST(MaskMessages, AreReadAsTheyWereWritten) {
-  const MaskOffer offer{
-      .peers = 3, .name = "a1", .run = std::string(64, 'r'), .nonce = {std::byte{1}}, .key = {std::byte{2}}};
+  const MaskOffer offer{.peers = 3,
+                        .name = "a1",
+                        .run = std::string(64, 'r'),
+                        .began = {std::byte{3}},
+                        .nonce = {std::byte{1}},
+                        .key = {std::byte{2}}};
   const MaskProof proof{.verdict = {Refusal::kRun, 2}, .signature = Bytes(70, std::byte{7})};
   const auto again = [](const auto& said) {
     const Bytes bytes = write_to_bytes([&](ByteSink& out) { write(said, out); });
@@ -395,7 +452,7 @@ TEST(MaskMessages, AreReadAsTheyWereWritten) {
 
 TEST(MaskMessages, ThatAreNoneAreRefused) {
   const MaskOffer offer{.peers = 2, .name = "a1", .run = "r"};
-  expect_refused<MaskOffer>(changed(offer, 0, std::byte{2}));             // version
+  expect_refused<MaskOffer>(changed(offer, 0, std::byte{1}));             // version
   expect_refused<MaskOffer>(changed(offer, 8, std::byte{0}));             // no name
   expect_refused<MaskOffer>(changed(offer, 9, std::byte{'\n'}));          // not printable
   expect_refused<MaskOffer>(changed(offer, 8 + 63, std::byte{'x'}));      // something after the name's end
@@ -431,7 +488,8 @@ TEST(MaskMessages, AreSignedForOneAOneListOneBAndThisPurpose) {
   EXPECT_NE(signed_message(digest, "a1", "b"), signed_message(digest, "a", "1b"));
   for (const auto& change : std::vector<std::function<void(MaskOffer&)>>{
            [](MaskOffer& o) { o.nonce[0] = std::byte{1}; }, [](MaskOffer& o) { o.key[31] = std::byte{1}; },
-           [](MaskOffer& o) { o.run = "s"; }, [](MaskOffer& o) { o.name = "a3"; }, [](MaskOffer& o) { o.peers = 3; }}) {
+           [](MaskOffer& o) { o.run = "s"; }, [](MaskOffer& o) { o.began[31] = std::byte{1}; },
+           [](MaskOffer& o) { o.name = "a3"; }, [](MaskOffer& o) { o.peers = 3; }}) {
     Offers other = offers;
     change(other[1]);
     EXPECT_NE(digest_of_offers(other), digest);

@@ -44,15 +44,16 @@ inline constexpr net::StepInfo kLiftWords{
     "nothing: uniformly random shares of products of two bits"};
 
 // Where B has several A's: 100 to 106.
-inline constexpr net::StepInfo kMaskOffer{100, net::Protection::kPublic, "mask offer",
-                                          "an A's name, its run, a random number and a public key, for the other A's",
-                                          "that the sender takes part in that run"};
+inline constexpr net::StepInfo kMaskOffer{
+    100, net::Protection::kPublic, "mask offer",
+    "an A's name, its run and what that began with, a random number and a public key, for the other A's",
+    "that the sender takes part in that run"};
 inline constexpr net::StepInfo kMaskOffers{101, net::Protection::kPublic, "mask offers",
                                            "those of all A's, relayed by B", "that these A's take part in that run"};
-inline constexpr net::StepInfo kMaskProof{
-    102, net::Protection::kPublic, "mask proof",
-    "a signature of all these offers and of B's certificate by the sender's TLS identity, or which of them it refuses and why",
-    "that the sender has the key of its certificate"};
+inline constexpr net::StepInfo kMaskProof{102, net::Protection::kPublic, "mask proof",
+                                          "a signature of all these offers and of B's certificate by the sender's TLS "
+                                          "identity, or which of them it refuses and why",
+                                          "that the sender has the key of its certificate"};
 inline constexpr net::StepInfo kMaskProofs{103, net::Protection::kPublic, "mask proofs",
                                            "those of all A's, relayed by B, and whether B refuses an A", "the same"};
 inline constexpr net::StepInfo kMaskVerdict{104, net::Protection::kPublic, "mask verdict",

@@ -34,7 +34,7 @@ void align_files(const job::Job& job, const std::filesystem::path& list, std::os
   rows.ids = read_ids(job.own.data);
   check_ids(rows.ids, *job.own.data.train);
   JobSession connection(job, {.command = "align"}, out);
-  connection.agree_between_as("alignment");
+  (void)connection.agree_between_as("alignment");
   const protocol::Alignment alignment =
       align_rows(connection.sessions(), connection.aligned_peers(), job, rows, "training rows", out);
   connection.finish();

@@ -172,6 +172,10 @@ void bind_order(const protocol::Sessions& sessions, const std::string& what, Byt
   protocol::bind_outputs(sessions, "order of the " + what, order);
 }
 
+void bind_alignment(const protocol::Sessions& sessions, const std::string& what, const protocol::Alignment& alignment) {
+  if (!alignment.name.empty()) bind_order(sessions, what, as_bytes(alignment.name));
+}
+
 protocol::Alignment align_rows(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
                                const job::Job& job, const PreparedRows& rows, const std::string& what,
                                std::ostream& out) {
@@ -197,7 +201,7 @@ protocol::Alignment align_rows(const protocol::Sessions& sessions, const protoco
   const bool any = std::ranges::find(alignment.real, true) != alignment.real.end();
   require<DataError>(any, "the parties' ", what,
                      " have no id in common; compare how both write their ids: blanks, leading zeros, capitals");
-  if (!alignment.name.empty()) bind_order(sessions, what, as_bytes(alignment.name));
+  bind_alignment(sessions, what, alignment);
   out << "aligned: " << plainly_counted(alignment.size(), "row") << "\n" << std::flush;
   return alignment;
 }

@@ -52,6 +52,9 @@ void check_ids(const std::vector<std::string>& ids, const std::filesystem::path&
 /// (`protocol::bind_outputs`). Elsewhere, nothing.
 void bind_order(const protocol::Sessions& sessions, const std::string& what, ByteView order);
 
+/// The same of an alignment that several A's have made: by what all know it by.
+void bind_alignment(const protocol::Sessions& sessions, const std::string& what, const protocol::Alignment& alignment);
+
 /// Finds the rows that all parties have, as the job says: by private set intersection of ids, or as they are. Rows
 /// that are said to be aligned are compared by a digest of their ids, by B with each A, if both have any. `peers` are
 /// several A's, if there are.

@@ -175,10 +175,11 @@ protocol::AlignedPeers JobSession::aligned_peers() const {
   return peers;
 }
 
-void JobSession::agree_between_as(const std::string& run) {
-  if (names_.empty()) return;
-  if (links_.size() > 1) return protocol::agree_on_masks(sessions(), run, names_);
+Bytes JobSession::agree_between_as(const std::string& run, const Bytes& began) {
+  if (names_.empty()) return {};
+  if (links_.size() > 1) return protocol::agree_on_masks(sessions(), run, names_, began);
   protocol::MaskParty me{.run = run,
+                         .began = began,
                          .name = *own_.name,
                          .identity = nullptr,
                          .b = links_.front()->certificate,
@@ -188,7 +189,7 @@ void JobSession::agree_between_as(const std::string& run) {
   for (const NamedCertificate& each : certificates_) {
     if (each.name != me.name) me.others.push_back({each.name, each.certificate});
   }
-  protocol::agree_on_masks(links_.front()->peer->session(), me);
+  return protocol::agree_on_masks(links_.front()->peer->session(), me);
 }
 
 std::vector<const net::Channel*> JobSession::channels() const {

@@ -54,8 +54,9 @@ class JobSession {
   [[nodiscard]] const std::string& id() const { return id_; }
 
   /// With several A's: they agree, through B, on what hides their parts from B, for the run of this name, or for what
-  /// else all parties know by it. With one A: nothing.
-  void agree_between_as(const std::string& run);
+  /// else all parties know by it; one that had agreed before for it says what it got (protocol::MaskParty::began).
+  /// Returns what this agreement is known by. With one A: nothing.
+  Bytes agree_between_as(const std::string& run, const Bytes& began = {});
   /// Several A's, as they align rows, once they have agreed.
   [[nodiscard]] protocol::AlignedPeers aligned_peers() const;
 

@@ -51,8 +51,8 @@ class KeptAlignments {
 [[nodiscard]] AlignmentId id_of(const protocol::Alignment& alignment, const std::string& otherwise);
 
 /// The rows of `file` that all parties score, in the order of an earlier scoring if all have kept it, else in a new
-/// one, which is kept under `id_of`; with one A, `meeting` is what both know this meeting by. As `align_rows` otherwise, and where the job says that rows
-/// are aligned.
+/// one, which is kept under `id_of`; with one A, `meeting` is what both know this meeting by. As `align_rows`
+/// otherwise, and where the job says that rows are aligned.
 [[nodiscard]] protocol::Alignment align_scored(const protocol::Sessions& sessions, const protocol::AlignedPeers& peers,
                                                const job::Job& job, const PreparedRows& rows, const MarkedFile& file,
                                                const KeptAlignments& kept, const std::string& meeting,

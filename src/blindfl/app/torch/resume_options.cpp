@@ -5,6 +5,7 @@
 
 #include "blindfl/app/job/kept_job.h"
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
 
 namespace blindfl::app {
 
@@ -17,10 +18,25 @@ train::ResumeOptions ResumeOptions::program_words() {
   return words;
 }
 
+void require_same_as(std::vector<std::string> names, const job::Job& job, std::string_view was,
+                     std::string_view wanted) {
+  std::vector<std::string> said = job.own.link.names_of_as();
+  const bool is_b = job.own.party == Party::kB;
+  if (!is_b) {
+    std::ranges::sort(names);
+    std::ranges::sort(said);
+  }
+  const auto words = [](const std::vector<std::string>& all) { return all.empty() ? "one A" : listed(all); };
+  require<ConfigError>(names == said, is_b ? "private.link.peers" : "private.link.others", ": ", was, " with ",
+                       words(names), ", and the job is with ", words(said), "; ", wanted, ", in B's order");
+}
+
 void require_same_options(const std::filesystem::path& folder, const job::Job& job) {
   const std::filesystem::path kept = folder / "job.yaml";
   if (!std::filesystem::exists(kept)) return;
-  const std::vector<std::string> changes = job::changes(job::load_kept(kept), job);
+  const job::Job began = job::load_kept(kept);
+  require_same_as(began.own.link.names_of_as(), job, "the run began", "all that began it resume it");
+  const std::vector<std::string> changes = job::changes(began, job);
   if (changes.empty()) return;
   std::string text;
   for (const std::string& change : changes) text.append(text.empty() ? "" : "; ").append(change);

@@ -34,15 +34,25 @@ std::string read_text(ByteSource& in) {
   return text;
 }
 
-/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on. Version 3 is that
-/// of models of several A's: those of one stay as they were.
-FileLabel model_label(bool several = true) {
-  return {.kind = "model", .version = several ? 3U : 2U};
+/// Version 1 had no test share, no scale of labels, and not the number of rows that were trained on. Versions 3 and 4
+/// are those of models of several A's, 3 without what they began with: those of one stay as they were.
+constexpr FileLabel kAnyModel{.kind = "model", .version = 4};
+
+FileLabel label_of(const ModelFacts& facts) {
+  const bool several = facts.shapes_a.several();
+  return {.kind = "model", .version = !several ? 2U : facts.began.empty() ? 3U : kAnyModel.version};
 }
 
-/// Version 1 had no digests of the files.
-FileLabel alignment_label() {
-  return {.kind = "alignment", .version = 2};
+/// Version 1 had no digests of the files. Version 3 is that of several A's: what they began with, and what they know
+/// orders by.
+FileLabel alignment_label(bool several = true) {
+  return {.kind = "alignment", .version = several ? 3U : 2U};
+}
+
+Bytes read_beginning(ByteSource& in, std::uint32_t version) {
+  Bytes began(version > 2 ? kDigestBytes : 0);
+  in.read(began);
+  return began;
 }
 
 void check_unchanged(ByteSource& in, const MarkedFile& file) {
@@ -75,6 +85,7 @@ void write_facts(ByteSink& out, const ModelFacts& facts) {
     write_text(out, facts.shapes_a.name(i));
     if (i > 0) write_shape_of(facts.shapes_a[i], out);
   }
+  out.write(facts.began);
 }
 
 PartyShape read_shape_of(ByteSource& in) {
@@ -106,6 +117,10 @@ ModelFacts read_facts(ByteSource& in, std::uint32_t version) {
     for (std::uint64_t i = 0; i < count; ++i) {
       names.push_back(read_text(in));
       if (i > 0) shapes.push_back(read_shape_of(in));
+    }
+    if (version > 3) {
+      facts.began.resize(kDigestBytes);
+      in.read(facts.began);
     }
   }
   facts.shapes_a = ShapesOfA(std::move(shapes), std::move(names));
@@ -151,13 +166,17 @@ MarkedFile MarkedFile::of(const std::filesystem::path& path, std::size_t rows) {
 
 void save_alignment(const std::filesystem::path& folder, const SavedAlignment& alignment, const MarkedFile& train,
                     const std::optional<MarkedFile>& test) {
-  write_atomically(folder / "alignment.bin", alignment_label(), [&](ByteSink& out) {
-    out.write(train.digest);
-    write_alignment(alignment.train, out);
+  const bool several = !alignment.began.empty();
+  write_atomically(folder / "alignment.bin", alignment_label(several), [&](ByteSink& out) {
+    const auto write = [&](const MarkedFile& file, const protocol::Alignment& aligned) {
+      out.write(file.digest);
+      if (several) write_text(out, aligned.name);
+      write_alignment(aligned, out);
+    };
+    out.write(alignment.began);
+    write(train, alignment.train);
     out.write_u64(alignment.test ? 1 : kNone);
-    if (!alignment.test) return;
-    out.write(test.value().digest);
-    write_alignment(*alignment.test, out);
+    if (alignment.test) write(test.value(), *alignment.test);
   });
 }
 
@@ -167,9 +186,13 @@ SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedF
   read_checked(folder / "alignment.bin", alignment_label(), [&](ByteSource& in, std::uint32_t version) {
     const auto read = [&](const MarkedFile& file) {
       if (version > 1) check_unchanged(in, file);
-      return read_alignment(in, file.rows);
+      std::string name = version > 2 ? read_text(in) : std::string();
+      protocol::Alignment aligned = read_alignment(in, file.rows);
+      aligned.name = std::move(name);
+      return aligned;
     };
     reading_state([&] {
+      alignment.began = read_beginning(in, version);
       alignment.train = read(train);
       const bool has_test = in.read_u64() == 1;
       require<DataError>(has_test == test.has_value(), "private.data.test: the job named ", has_test ? "a" : "no",
@@ -180,9 +203,20 @@ SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedF
   return alignment;
 }
 
+Bytes load_beginning(const std::filesystem::path& folder) {
+  Bytes began;
+  read_checked(folder / "alignment.bin", alignment_label(), [&](ByteSource& in, std::uint32_t version) {
+    reading_state([&] {
+      began = read_beginning(in, version);
+      skip_rest(in);
+    });
+  });
+  return began;
+}
+
 void save_model(const std::filesystem::path& folder, const ModelFacts& facts, const protocol::MaskKey& masks,
                 const JobModel& model) {
-  write_atomically(folder / "model.bin", model_label(facts.shapes_a.several()), [&](ByteSink& out) {
+  write_atomically(folder / "model.bin", label_of(facts), [&](ByteSink& out) {
     write_facts(out, facts);
     masks.save(out);
     for (const double v : {model.labels.center, model.labels.scale}) out.write_u64(std::bit_cast<std::uint64_t>(v));
@@ -196,7 +230,7 @@ ModelFacts load_model_facts(const std::filesystem::path& folder) {
                        ": there is no model; train one with `blindfl train`, or set private.run.folder to the folder "
                        "of a finished run");
   ModelFacts facts;
-  read_checked(path, model_label(), [&](ByteSource& in, std::uint32_t version) {
+  read_checked(path, kAnyModel, [&](ByteSource& in, std::uint32_t version) {
     reading_state([&] {
       facts = read_facts(in, version);
       skip_rest(in);
@@ -207,7 +241,7 @@ ModelFacts load_model_facts(const std::filesystem::path& folder) {
 
 protocol::MaskKey load_model(const std::filesystem::path& folder, JobModel& model) {
   std::optional<protocol::MaskKey> masks;
-  read_checked(folder / "model.bin", model_label(), [&](ByteSource& in, std::uint32_t version) {
+  read_checked(folder / "model.bin", kAnyModel, [&](ByteSource& in, std::uint32_t version) {
     reading_state([&] {
       (void)read_facts(in, version);
       masks.emplace(protocol::MaskKey::load(in));

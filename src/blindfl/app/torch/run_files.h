@@ -30,6 +30,7 @@ void save_preparation(const std::filesystem::path& folder, const Preparation& pr
 struct SavedAlignment {
   protocol::Alignment train;
   std::optional<protocol::Alignment> test;
+  Bytes began{};  ///< with several A's: what they know their first agreement on masks by; else empty
 };
 /// A data file, and what tells it from itself after a change.
 struct MarkedFile {
@@ -46,6 +47,9 @@ void save_alignment(const std::filesystem::path& folder, const SavedAlignment& a
 [[nodiscard]] SavedAlignment load_alignment(const std::filesystem::path& folder, const MarkedFile& train,
                                             const std::optional<MarkedFile>& test);
 
+/// `SavedAlignment::began` alone.
+[[nodiscard]] Bytes load_beginning(const std::filesystem::path& folder);
+
 /// What a model in use needs to know, besides its shares.
 struct ModelFacts {
   std::string run;  ///< the name that both parties know its run by
@@ -57,6 +61,7 @@ struct ModelFacts {
   ShapesOfA shapes_a{};
   PartyShape shape_b{};
   std::size_t place = 0;  ///< at one of several A's: which of them this is
+  Bytes began{};          ///< with several A's, as `SavedAlignment::began`
 
   /// This A's, or of all of them together.
   [[nodiscard]] PartyShape shape_a() const { return party == Party::kA ? shapes_a[place] : shapes_a.together(); }

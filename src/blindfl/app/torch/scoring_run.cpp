@@ -2,7 +2,6 @@
 
 #include <torch/torch.h>
 
-#include <algorithm>
 #include <ostream>
 
 #include "blindfl/app/job/check.h"
@@ -11,6 +10,7 @@
 #include "blindfl/app/torch/job_session.h"
 #include "blindfl/app/torch/kept_alignments.h"
 #include "blindfl/app/torch/measures.h"
+#include "blindfl/app/torch/resume_options.h"
 #include "blindfl/app/torch/scored_rows.h"
 #include "blindfl/app/torch/scorer.h"
 #include "blindfl/app/torch/scores_file.h"
@@ -18,7 +18,6 @@
 #include "blindfl/app/torch/weighting.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
-#include "blindfl/base/text.h"
 
 namespace blindfl::app {
 
@@ -42,20 +41,6 @@ ScoringLimit limit_of(const ScoringTask& task) {
           .repeats = model.shared_top() ? Repeats::kRoundedAnew : Repeats::kSame};
 }
 
-/// A model is scored by all that trained it, in their order.
-void check_same_as(const ModelFacts& facts, const job::Job& job) {
-  std::vector<std::string> trained = facts.shapes_a.names();
-  std::vector<std::string> said = job.own.link.names_of_as();
-  if (facts.party == Party::kA) {
-    std::ranges::sort(trained);
-    std::ranges::sort(said);
-  }
-  const auto words = [](const std::vector<std::string>& names) { return names.empty() ? "one A" : listed(names); };
-  require<ConfigError>(trained == said, facts.party == Party::kB ? "private.link.peers" : "private.link.others",
-                       ": the model was trained with ", words(trained), ", and the job is with ", words(said),
-                       "; all that trained it score with it, in B's order");
-}
-
 /// What a party does before it meets the peer: A is asked, and the file is read.
 ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels labels_of_b,
                             const std::optional<fs::path>& scores_path, std::ostream& out) {
@@ -65,7 +50,7 @@ ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels la
   const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shape_a(), facts.shape_b);
   require_consent(job.own, seen, Opens::kScoredRows);
   if (const auto warning = outright_warning(job.own, seen)) out << *warning << "\n" << std::flush;
-  check_same_as(facts, job);
+  require_same_as(facts.shapes_a.names(), job, "the model was trained", "all that trained it score with it");
   // The model is what it was trained as. How rows are found may be another way now.
   task.job.shared = facts.shared;
   task.job.shared.alignment = job.shared.alignment;
@@ -110,7 +95,7 @@ class ScoredFile {
  private:
   static protocol::Alignment alignment_of(const ScoringTask& task, JobSession& connection, std::ostream& out) {
     const ModelFacts& facts = task.loaded.facts;
-    connection.agree_between_as(facts.run);
+    (void)connection.agree_between_as(facts.run, facts.began);
     const KeptAlignments kept(task.loaded.folder, facts.owner(), facts.name());
     return align_scored(connection.sessions(), connection.aligned_peers(), task.job, task.rows, task.file, kept,
                         connection.id(), out);

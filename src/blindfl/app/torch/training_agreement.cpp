@@ -47,7 +47,7 @@ run::RunSummary new_summary(const TrainingTask& task, const std::string& name) {
 }
 
 void take_rows(const TrainingTask& task, const JobSession& connection, const PreparedData& data,
-               const train::StartedRun& run, AgreedRun& agreed) {
+               const train::StartedRun& run, const Bytes& began, AgreedRun& agreed) {
   const job::Data& files = task.job.own.data;
   const protocol::Sessions sessions = connection.sessions();
   const protocol::AlignedPeers peers = connection.aligned_peers();
@@ -59,7 +59,10 @@ void take_rows(const TrainingTask& task, const JobSession& connection, const Pre
   }
   if (run.resumed) {
     agreed.alignment = load_alignment(run.folder.path(), agreed.train_file, agreed.test_file);
+    bind_alignment(sessions, "training rows", agreed.alignment.train);
+    if (data.test_file) bind_alignment(sessions, "test rows", agreed.alignment.test.value());
   } else {
+    agreed.alignment.began = began;
     agreed.alignment.train = align_rows(sessions, peers, task.job, data.train, "training rows", task.out);
     if (data.test_file) {
       agreed.alignment.test = align_rows(sessions, peers, task.job, *data.test_file, "test rows", task.out);
@@ -148,8 +151,10 @@ AgreedRun agree_on_run(const TrainingTask& task, JobSession& connection, const P
                        const train::StartedRun& run, bool keeps_keys) {
   AgreedRun agreed;
   agreed.job = task.job;
-  connection.agree_between_as(run.folder.summary().run);
-  take_rows(task, connection, data, run, agreed);
+  // What B calls the run is not enough for an A that goes on with it: it does so with those that it began with.
+  const Bytes before = run.resumed ? load_beginning(run.folder.path()) : Bytes();
+  const Bytes began = connection.agree_between_as(run.folder.summary().run, before);
+  take_rows(task, connection, data, run, began, agreed);
   take_shapes(task, connection, data.preparation.shape(), agreed);
   agreed.layers = job_layers(agreed.job.shared, agreed.shapes_a, agreed.shape_b, agreed.alignment.train.size());
   agreed.expected = estimate(agreed.layers, agreed.job.shared.scheme, job_link(agreed.job.shared.scheme));

@@ -49,7 +49,8 @@ ModelFacts facts_of(const TrainedRun& run) {
           .shared = run.agreed.job.shared,
           .shapes_a = run.agreed.shapes_a,
           .shape_b = run.agreed.shape_b,
-          .place = run.agreed.place};
+          .place = run.agreed.place,
+          .began = run.agreed.alignment.began};
 }
 
 // Whoever evaluates with the same file opens what the test at the end of training opened, and nothing else.

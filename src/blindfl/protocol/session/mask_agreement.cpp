@@ -57,6 +57,14 @@ void settle(Session& session) {
   session.settle();
 }
 
+MaskOffer::Began began_of(const Bytes& agreement) {
+  MaskOffer::Began began{};
+  require<InvalidArgument>(agreement.empty() || agreement.size() == began.size(),
+                           "what a run began with is what the agreement on its first masks returned");
+  std::ranges::copy(agreement, began.begin());
+  return began;
+}
+
 bool is_valid_now(std::string_view certificate) {
   const net::Validity valid = net::validity_of(certificate);
   const auto now = std::chrono::system_clock::now();
@@ -64,14 +72,15 @@ bool is_valid_now(std::string_view certificate) {
 }
 
 /// What all parties find in the same offers, each by itself.
-MaskVerdict verdict_of_offers(const std::vector<MaskOffer>& offers, const std::string& run) {
+MaskVerdict verdict_of_offers(const std::vector<MaskOffer>& offers, const std::string& run,
+                              const MaskOffer::Began& began) {
   for (std::uint32_t i = 0; i < offers.size(); ++i) {
     const auto same = [&](const MaskOffer& other) { return other.name == offers[i].name; };
     if (std::ranges::count_if(offers, same) > 1) return {Refusal::kDoubled, i};
   }
   for (std::uint32_t i = 0; i < offers.size(); ++i) {
     if (offers[i].peers != offers.size()) return {Refusal::kNumber, i};
-    if (offers[i].run != run) return {Refusal::kRun, i};
+    if (offers[i].run != run || offers[i].began != began) return {Refusal::kRun, i};
   }
   return {};
 }
@@ -104,6 +113,7 @@ class Asking {
     mine_.peers = static_cast<std::uint32_t>(me.others.size() + 1);
     mine_.name = me.name;
     mine_.run = me.run;
+    mine_.began = began_of(me.began);
     random_.fill(mine_.nonce);
     mine_.key = key_.public_key();
   }
@@ -113,18 +123,18 @@ class Asking {
     send(steps::kMaskOffer, mine_);
     offers_ = receive<MaskOffer>(steps::kMaskOffers);
     check_offers();
-    const Bytes digest = digest_of_offers(offers_);
+    digest_ = digest_of_offers(offers_);
     MaskProof proof{.verdict = verdict_of_names()};
     if (proof.verdict.refusal == Refusal::kNone) {
       check_order();
-      proof.signature = me_.identity->sign(signed_message(digest, me_.name, b_));
+      proof.signature = me_.identity->sign(signed_message(digest_, me_.name, b_));
     }
     send(steps::kMaskProof, proof);
     const auto proofs = receive<MaskProof>(steps::kMaskProofs);
     check_count(proofs.size());
     check_verdicts(session_, proofs, offers_);
     check_own(proof.verdict);
-    const MaskVerdict verdict = verdict_of_proofs(proofs, digest);
+    const MaskVerdict verdict = verdict_of_proofs(proofs);
     send(steps::kMaskVerdict, verdict);
     const auto verdicts = receive<MaskVerdict>(steps::kMaskVerdicts);
     check_count(verdicts.size());
@@ -132,6 +142,9 @@ class Asking {
     check_own(verdict);
     return std::make_shared<OutputMasks>(names(), own_, std::move(keys_));
   }
+
+  /// What the agreement is known by.
+  [[nodiscard]] const Bytes& digest() const { return digest_; }
 
  private:
   template <class Said>
@@ -181,7 +194,7 @@ class Asking {
 
   [[nodiscard]] MaskVerdict verdict_of_names() const {
     // Where another's offer came back under this A's name, there are two of them, or it was not the only one changed.
-    const MaskVerdict of_all = verdict_of_offers(offers_, me_.run);
+    const MaskVerdict of_all = verdict_of_offers(offers_, me_.run, mine_.began);
     if (of_all.refusal != Refusal::kNone) return of_all;
     if (altered_) {
       const auto place = std::ranges::find(offers_, me_.name, &MaskOffer::name);
@@ -194,30 +207,29 @@ class Asking {
   }
 
   // Makes the keys on its way.
-  [[nodiscard]] MaskVerdict verdict_of_proofs(const std::vector<MaskProof>& proofs, const Bytes& digest) {
+  [[nodiscard]] MaskVerdict verdict_of_proofs(const std::vector<MaskProof>& proofs) {
     keys_.resize(offers_.size());
     for (std::uint32_t i = 0; i < offers_.size(); ++i) {
       if (i == own_) continue;
       const std::string& certificate = pinned(i)->certificate;
-      if (!net::is_signed_by(certificate, signed_message(digest, offers_[i].name, b_), proofs[i].signature)) {
+      if (!net::is_signed_by(certificate, signed_message(digest_, offers_[i].name, b_), proofs[i].signature)) {
         return {Refusal::kSignature, i};
       }
       if (!is_valid_now(certificate)) return {Refusal::kExpired, i};
       const auto shared = key_.shared_with(offers_[i].key);
       if (!shared) return {Refusal::kKey, i};
-      keys_[i] = pair_key(*shared, i, digest);
+      keys_[i] = pair_key(*shared, i);
     }
     return {};
   }
 
-  [[nodiscard]] OutputMasks::Key pair_key(const OutputMasks::Key& shared, std::size_t other,
-                                          const Bytes& digest) const {
+  [[nodiscard]] OutputMasks::Key pair_key(const OutputMasks::Key& shared, std::size_t other) const {
     const auto [low, high] = std::minmax(own_, other);
     OutputMasks::Key key(KeyStream::kKeyBytes);
     Random::derived(std::span(shared).first<KeyStream::kKeyBytes>(),
                     write_to_bytes([&, l = low, h = high](ByteSink& out) {
                       write_field(out, as_bytes(kPairKey));
-                      write_field(out, digest);
+                      write_field(out, digest_);
                       write_field(out, as_bytes(offers_[l].name));
                       write_field(out, as_bytes(offers_[h].name));
                     }))
@@ -232,6 +244,7 @@ class Asking {
   ExchangeKey key_;
   MaskOffer mine_;
   std::vector<MaskOffer> offers_;
+  Bytes digest_;  ///< of the offers
   bool altered_ = false;
   std::size_t own_ = 0;
   std::vector<OutputMasks::Key> keys_;
@@ -240,6 +253,7 @@ class Asking {
 void check_party(const MaskParty& me) {
   check_peer_name<InvalidArgument>(me.name, "the name of an A");
   check_peer_name<InvalidArgument>(me.run, "the name of a run");
+  (void)began_of(me.began);
   require<InvalidArgument>(me.identity != nullptr, "'", me.name, "' has no identity to sign with");
   require<InvalidArgument>(!me.b.empty(), "'", me.name, "' signs for one B alone, and was not given its certificate");
   require<InvalidArgument>(me.others.size() < kMostPeers, "there are at most ", kMostPeers, " A's, not ",
@@ -284,10 +298,11 @@ void tell(const Sessions& sessions, net::Step step, const std::vector<Said>& all
   }
 }
 
-void relay(const Sessions& sessions, const std::string& run, const std::vector<std::string>& names) {
+Bytes relay(const Sessions& sessions, const std::string& run, const std::vector<std::string>& names,
+            const MaskOffer::Began& began) {
   for (Session* session : sessions) naming_peer(*session, [&] { settle(*session); });
   const auto offers = hear<MaskOffer>(sessions, steps::kMaskOffer);
-  MaskVerdict verdict = verdict_of_offers(offers, run);
+  MaskVerdict verdict = verdict_of_offers(offers, run, began);
   for (std::uint32_t i = 0; i < offers.size() && verdict.refusal == Refusal::kNone; ++i) {
     if (offers[i].name != names[i]) verdict = {Refusal::kName, i};
   }
@@ -300,31 +315,40 @@ void relay(const Sessions& sessions, const std::string& run, const std::vector<s
   verdicts.push_back({});
   tell(sessions, steps::kMaskVerdicts, verdicts);
   check_verdicts(sessions, verdicts, offers);
+  return digest_of_offers(offers);
 }
 
 }  // namespace
 
-void agree_on_masks(Session& session, const MaskParty& me) {
+Bytes agree_on_masks(Session& session, const MaskParty& me) {
   require<InvalidArgument>(session.party() == Party::kA, "A's agree on masks with each other; B relays what they say");
-  if (me.others.empty()) return;
+  if (me.others.empty()) return {};
   check_party(me);
+  Bytes digest;
   closing_on_error(session, [&] {
-    const std::shared_ptr<OutputMasks> masks = Asking(session, me).agree();
+    Asking asking(session, me);
+    const std::shared_ptr<OutputMasks> masks = asking.agree();
     if (session.output_masks()) masks->bind_as(*session.output_masks());
     session.take_place(masks->place(), masks);
+    digest = asking.digest();
   });
+  return digest;
 }
 
-void agree_on_masks(const Sessions& sessions, const std::string& run, const std::vector<std::string>& names) {
+Bytes agree_on_masks(const Sessions& sessions, const std::string& run, const std::vector<std::string>& names,
+                     const Bytes& began) {
   require<InvalidArgument>(sessions.party() == Party::kB, "B relays what A's agree on; an A names the others");
   require<InvalidArgument>(names.size() == sessions.size(), "there are ", sessions.size(), " A's and ", names.size(),
                            " names for them");
-  if (!sessions.several()) return;
+  if (!sessions.several()) return {};
   require<InvalidArgument>(names.size() <= kMostPeers, "there are at most ", kMostPeers, " A's, not ", names.size());
   check_peer_name<InvalidArgument>(run, "the name of a run");
-  closing_on_error(sessions, [&] { relay(sessions, run, names); });
+  const MaskOffer::Began run_began = began_of(began);
+  Bytes digest;
+  closing_on_error(sessions, [&] { digest = relay(sessions, run, names, run_began); });
   std::size_t place = 0;
   for (Session* session : sessions) session->take_place({place++, sessions.size()}, nullptr);
+  return digest;
 }
 
 }  // namespace blindfl::protocol

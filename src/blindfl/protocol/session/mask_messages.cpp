@@ -11,7 +11,7 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kOfferVersion = 1;
+constexpr std::uint32_t kOfferVersion = 2;
 constexpr std::string_view kOffersPurpose = "blindfl offers of masks 1";
 constexpr std::string_view kProofPurpose = "blindfl proof of a mask's key 2";
 
@@ -82,6 +82,7 @@ void write(const MaskOffer& offer, ByteSink& out) {
   out.write_u32(offer.peers);
   write_name(offer.name, out);
   write_name(offer.run, out);
+  out.write(offer.began);
   out.write(offer.nonce);
   out.write(offer.key);
 }
@@ -91,6 +92,7 @@ void read(MaskOffer& offer, ByteSource& in) {
   offer.peers = in.read_u32();
   offer.name = read_name(in, "the name of an A");
   offer.run = read_name(in, "the name of a run");
+  in.read(offer.began);
   in.read(offer.nonce);
   in.read(offer.key);
 }

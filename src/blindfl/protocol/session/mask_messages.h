@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "blindfl/base/bytes.h"
+#include "blindfl/base/digest.h"
 #include "blindfl/net/identity.h"
 #include "blindfl/protocol/session/place.h"
 
@@ -24,10 +25,12 @@ void check_peer_name(const std::string& name, const char* what);
 struct MaskOffer {
   static constexpr std::size_t kNonceBytes = 32;
   static constexpr std::size_t kKeyBytes = 32;
-  static constexpr std::size_t kBytes = 8 + 2 * kPeerNameBytes + kNonceBytes + kKeyBytes;
+  using Began = std::array<std::byte, kDigestBytes>;
+  static constexpr std::size_t kBytes = 8 + 2 * kPeerNameBytes + kDigestBytes + kNonceBytes + kKeyBytes;
   std::uint32_t peers = 0;  ///< A's that the sender counts, itself included
   std::string name{};
   std::string run{};
+  Began began{};  ///< digest of the offers that the run began with; zeros in these
   std::array<std::byte, kNonceBytes> nonce{};
   std::array<std::byte, kKeyBytes> key{};  ///< X25519, public
 
@@ -40,7 +43,7 @@ enum class Refusal : std::uint32_t {
   kNumber,     ///< it counts another number of A's
   kDoubled,    ///< another A has the same name
   kName,       ///< nobody of that name is expected
-  kRun,        ///< it is in another run
+  kRun,        ///< it is in another run, or one of this name that began otherwise
   kAltered,    ///< its own offer did not come back as it was sent
   kKey,        ///< its key is none
   kExpired,    ///< its certificate's time is over, or has not begun

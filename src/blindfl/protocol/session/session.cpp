@@ -22,7 +22,7 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 2;
+constexpr std::uint32_t kVersion = 3;
 constexpr std::size_t kNonceBytes = 32;
 constexpr std::size_t kIdBytes = 16;
 /// version (4), role (1), nonce (32), digest of the schemes' settings (32)
