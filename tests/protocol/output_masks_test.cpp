@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <type_traits>
@@ -11,6 +12,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/base/int128.h"
 #include "blindfl/protocol/session/output.h"
+#include "blindfl/protocol/session/steps.h"
 #include "testing/schemes.h"
 #include "testing/several_parties.h"
 #include "testing/uniformity.h"
@@ -137,6 +139,51 @@ TEST(OutputMasks, NeverComeTwice) {
 
 // A copy would give its masks for other values.
 static_assert(!std::is_copy_constructible_v<OutputMasks> && !std::is_copy_assignable_v<OutputMasks>);
+
+// The same shares are opened twice, as if by two layers.
+TEST(OutputMasks, AreOnAllThatLeavesAnAAndOnNothingThatBOpens) {
+  constexpr std::size_t kPeers = 3;
+  constexpr std::size_t kRows = 40;
+  constexpr int kRing = 36;
+  constexpr int kScale = 16;
+  const testing::PlainScheme scheme;
+  testing::SeveralParties parties(kPeers, scheme, testing::Record::kYes);
+  const auto share = [](Session& session, UInt128 value) {
+    ShareMatrix all(kRows, kRows, kScale, kRing);
+    std::ranges::fill(all.values(), value);
+    return SessionShare{&session, 0, {std::move(all), kRing - kOutputHeadroom}};
+  };
+  for (int layer = 0; layer < 2; ++layer) {
+    const auto [of_as, z] = parties.run(
+        [&](std::size_t place, Session& session) {
+          const SessionShare mine = share(session, 5 + place);
+          return open_output(std::span(&mine, 1)).has_value();
+        },
+        [&](const Sessions& sessions) {
+          std::vector<SessionShare> parts;
+          for (Session* session : sessions) parts.push_back(share(*session, 0));
+          return open_output(parts).value();
+        });
+    EXPECT_EQ(of_as, std::vector<bool>(kPeers));
+    EXPECT_EQ(z, std::vector<double>(kRows * kRows, std::ldexp(5 + 6 + 7, -kScale)));
+  }
+  for (std::size_t place = 0; place < kPeers; ++place) {
+    SCOPED_TRACE(place);
+    std::vector<std::uint64_t> left;  // of both openings
+    for (const testing::RecordedMessage& message : parties.recording(Party::kA, place).messages()) {
+      if (message.message.step != steps::kMaskedOutputShare) continue;
+      BufferSource in(message.payload);
+      while (in.remaining() > 0) left.push_back(in.read_u64());
+    }
+    ASSERT_EQ(left.size(), 2 * kRows * kRows);
+    EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(left, kRing));
+    std::vector<std::uint64_t> between;  // what a mask that comes twice would leave: 0
+    for (std::size_t i = 0; i < left.size() / 2; ++i) {
+      between.push_back(low64(low_bits(left[i] - left[left.size() / 2 + i], kRing)));
+    }
+    EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(between, kRing));
+  }
+}
 
 /// What both masks of two A's leave of a value that is hidden by them.
 std::vector<std::uint64_t> left_of(OutputMasks& first, ByteView about_first, OutputMasks& second,
