@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <set>
 
 #include "blindfl/base/digest.h"
 #include "blindfl/net/channel.h"
@@ -130,6 +131,16 @@ TEST_F(MaskAgreement, GivesEachItsPlaceAndMasksOfItsOwn) {
   }
 }
 
+TEST_F(MaskAgreement, HasKeysAndRandomNumbersOfItsOwn) {
+  std::set<std::array<std::byte, 32>> seen;
+  for (int session = 0; session < 2; ++session) {
+    HostileB honest;
+    EXPECT_THAT(outcomes(&honest), Each(""));
+    for (const MaskOffer& offer : honest.heard) seen.insert({offer.key, offer.nonce});
+  }
+  EXPECT_EQ(seen.size(), 2U * 2 * 3);
+}
+
 TEST_F(MaskAgreement, SendsNothingWithOneA) {
   testing::TwoParties parties(scheme_, testing::Record::kNo);
   const auto before = net::total(parties.session(Party::kA).channel().sent());
@@ -247,8 +258,8 @@ TEST_F(MaskAgreement, RefusesAnotherRunByNameEverywhere) {
                                      HasSubstr("'a3' refuses 'a2'"), HasSubstr("B refuses 'a2'"))));
 }
 
-// B names runs, and may give two of them one name: an A that has the state of one of them must not go on with A's that
-// have that of the other, or B would see sums of parts that do not belong together.
+// B names runs, and may give two of them one name: an A that has the state of one of them must not continue with A's
+// that have that of the other, or B would see sums of parts that do not belong together.
 TEST_F(MaskAgreement, RefusesARunOfTheSameNameThatBeganOtherwiseByNameEverywhere) {
   using Agreed = std::pair<Bytes, std::string>;
   const auto agreed = [](const std::function<Bytes()>& agree) -> Agreed {
@@ -317,7 +328,7 @@ TEST_F(MaskAgreement, RefusesABThatNumbersTheAsOtherwiseThanBefore) {
   const std::vector<std::string> all = outcomes();
   EXPECT_EQ(all[1],
             "another error: B numbers the A's as a1, a2 and a3 where they agree on masks, and told 'a2' before that "
-            "they are a2, a1 and a3: 'a2' does not go on with a B that says both");
+            "they are a2, a1 and a3: 'a2' does not continue with a B that says both");
   for (const std::size_t i : {0, 2, 3}) EXPECT_NE(all[i], "") << "nobody has masks";
   EXPECT_THAT(all[3], HasSubstr("a2: "));
 }

@@ -151,7 +151,7 @@ AgreedRun agree_on_run(const TrainingTask& task, JobSession& connection, const P
                        const train::StartedRun& run, bool keeps_keys) {
   AgreedRun agreed;
   agreed.job = task.job;
-  // What B calls the run is not enough for an A that goes on with it: it does so with those that it began with.
+  // What B calls the run is not enough for an A that resumes it.
   const Bytes before = run.resumed ? load_beginning(run.folder.path()) : Bytes();
   const Bytes began = connection.agree_between_as(run.folder.summary().run, before);
   take_rows(task, connection, data, run, began, agreed);

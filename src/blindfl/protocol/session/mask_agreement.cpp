@@ -172,7 +172,7 @@ class Asking {
   void check_order() const {
     require<ProtocolError>(me_.order.empty() || me_.order == names(), "B numbers the A's as ", listed(names()),
                            " where they agree on masks, and told '", me_.name, "' before that they are ",
-                           listed(me_.order), ": '", me_.name, "' does not go on with a B that says both");
+                           listed(me_.order), ": '", me_.name, "' does not continue with a B that says both");
   }
 
   // A refusal that B keeps to itself is one all the same.
