@@ -7,7 +7,9 @@
 #include <vector>
 
 #include "blindfl/app/torch/job_model.h"
+#include "blindfl/app/torch/run_files.h"
 #include "blindfl/base/error.h"
+#include "testing/scratch_folder.h"
 
 namespace blindfl::app::aligned_rows_test {
 namespace {
@@ -116,6 +118,31 @@ TEST(JobLoss, OfPlaceholdersAloneIsNothing) {
   loss.backward();
   EXPECT_EQ(loss.item<double>(), 0);
   EXPECT_EQ(scores.grad().abs().sum().item<double>(), 0);
+}
+
+TEST(SavedAlignment, OfSeveralAsHasWhatTheyBeganWithAndWhatTheyKnowTheirOrdersBy) {
+  const testing::ScratchFolder folder;
+  const MarkedFile train = MarkedFile::of(folder.write("train.csv", "a\nb\nc\n"), 3);
+  const MarkedFile test = MarkedFile::of(folder.write("test.csv", "d\ne\n"), 2);
+  const auto version = [&] { return static_cast<int>(testing::content_of(folder / "alignment.bin").at(12)); };
+  SavedAlignment saved{.train = {{2, 0}, {true, true}}, .test = protocol::Alignment{{1}, {true}}};
+  save_alignment(folder.path(), saved, train, test);
+  EXPECT_EQ(version(), 2) << "that of one A stays as it was";
+  EXPECT_TRUE(load_beginning(folder.path()).empty());
+  EXPECT_TRUE(load_alignment(folder.path(), train, test).began.empty());
+
+  saved.began = Bytes(32, std::byte{5});
+  saved.train.name = "order of training rows";
+  saved.test->name = "another order";
+  save_alignment(folder.path(), saved, train, test);
+  EXPECT_EQ(version(), 3);
+  EXPECT_EQ(load_beginning(folder.path()), saved.began);
+  const SavedAlignment loaded = load_alignment(folder.path(), train, test);
+  EXPECT_EQ(loaded.began, saved.began);
+  EXPECT_EQ(loaded.train.name, saved.train.name);
+  EXPECT_EQ(loaded.train.rows, saved.train.rows);
+  EXPECT_EQ(loaded.test.value().name, saved.test->name);
+  EXPECT_EQ(loaded.test->rows, saved.test->rows);
 }
 
 }  // namespace

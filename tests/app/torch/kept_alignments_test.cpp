@@ -10,6 +10,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
+#include "blindfl/protocol/session/output_masks.h"
 #include "protocol/matmul_fixture.h"
 #include "protocol/psi_fixture.h"
 #include "protocol/repeatable_fixture.h"
