@@ -4,8 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <future>
+#include <stdexcept>
 #include <thread>
 
+#include "blindfl/app/link/named_errors.h"
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
 #include "blindfl/run/steps.h"
@@ -108,6 +110,26 @@ TEST(GatheringWords, AreReadWithCare) {
     BufferSource source(wrong);
     EXPECT_THROW((void)read_word(source), ProtocolError) << place;
   }
+}
+
+TEST(WordsForAll, SayWhoseFailureItIsAndNothingOfBsOwn) {
+  const Names names = {"shop", "bank"};
+  const auto words = [&](const auto& error) {
+    try {
+      throw error;
+    } catch (...) {
+      return words_for_all(names);
+    }
+  };
+  const std::string said = "bank: the parties disagree about the test file";
+  EXPECT_EQ(words(ConfigError(said)), said);
+  EXPECT_EQ(words(ProtocolError("shop: a mask proof ends too early")), "shop: a mask proof ends too early");
+  EXPECT_EQ(words(TransportError("bank: no link to the peer at 10.0.0.5:7000")), "it lost bank");
+  EXPECT_EQ(words(DataError("shop: /home/b/kept.bin: is damaged")), "it cannot continue with shop");
+  EXPECT_EQ(words(DataError("/home/b/train.csv: row 5 has no label")), "");
+  EXPECT_EQ(words(ConfigError("banker: is no A")), "");
+  EXPECT_EQ(words(std::runtime_error("bad luck")), "");
+  EXPECT_EQ(words(5), "");
 }
 
 }  // namespace

@@ -209,6 +209,7 @@ class Several(ProgramTest):
             self.assertRegex(parties[name].complaint(),
                              r"Nothing is lost up to step \d+: `blindfl resume` at all parties")
         self.assertIn("bank: ", parties["b"].complaint(), "B says who is gone")
+        self.assertIn("the peer stopped after an error: it lost bank", parties["shop"].complaint())
         self.assertIn("the peer says: it waits for bank", parties["shop"].printed(), "and told the shop for whom it waited")
         resumed = trio.all("resume")
         for name in NAMES:
@@ -267,7 +268,7 @@ class Several(ProgramTest):
             self.assertIn(began, (trio.folder / name / "run/alignment.bin").read_bytes(), "all know it alike")
             self.assertIn(began, (trio.folder / name / "run/model/model.bin").read_bytes())
         other = bytes(byte ^ 1 for byte in began)
-        for path, command in ((model, "predict"), (saved, "resume")):
+        for path, command in ((model, "evaluate"), (saved, "resume")):
             rewrite(path, lambda content: content.replace(began, other))
             for name, words in self.refused(trio, command=command).items():
                 self.assertIn("'shop' refuses 'bank': it is in another run", words, name)
@@ -278,6 +279,17 @@ class Several(ProgramTest):
         self.assertRegex(said["b"], "nothing that all parties can resume: .*no run")
         self.assertRegex(said["shop"], "here is no run")
         self.assertIn("no run that all of its peers have", said["bank"])
+
+    def test_who_is_wrong_later_is_told_to_all(self):
+        trio = self.trio(LR)
+        table = trio.bank / "train.csv"
+        head, *rows = table.read_text().splitlines()
+        table.write_text("\n".join([head, *reversed(rows)]) + "\n")
+        said = self.refused(trio)
+        for name in ("b", "bank"):
+            self.assertIn("are not about the same people in the same order", said[name])
+        self.assertIn("bank: the training rows of this party and bank", said["b"])
+        self.assertIn("the peer stopped after an error: it cannot continue with bank", said["shop"])
 
     def test_one_fewer_cannot_resume(self):
         shared = {**LR, "training": {**LR["training"], "epochs": 1}}

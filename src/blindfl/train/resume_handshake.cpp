@@ -106,13 +106,15 @@ std::vector<Said> exchange(const protocol::Sessions& sessions, const net::Messag
                            const std::function<Said(const std::vector<Said>&)>& answer) {
   const auto say = [&](const Said& said) {
     for (protocol::Session* session : sessions) {
-      session->channel().send(message, [&](ByteSink& out) { write(said, out); });
+      protocol::naming_peer(*session,
+                            [&] { session->channel().send(message, [&](ByteSink& out) { write(said, out); }); });
     }
   };
   if (!sessions.several()) say(mine);
   std::vector<Said> theirs;
   for (protocol::Session* session : sessions) {
-    session->channel().receive(message, [&](ByteSource& in) { theirs.push_back(read(in)); });
+    protocol::naming_peer(
+        *session, [&] { session->channel().receive(message, [&](ByteSource& in) { theirs.push_back(read(in)); }); });
   }
   if (sessions.several()) say(answer(theirs));
   return theirs;

@@ -3,8 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <future>
 #include <mutex>
+#include <stdexcept>
 #include <thread>
 
 #include "blindfl/base/error.h"
@@ -335,6 +337,28 @@ TEST(GrpcTransport, TellsThePeerWhyItEnds) {
   EXPECT_EQ(d->receive(kMessage), kPayload) << "what was sent before still arrives";
   EXPECT_THAT(message_of<TransportError>([&, &peer = *d] { (void)peer.receive(kMessage); }),
               HasSubstr("stopped after an error"));
+}
+
+TEST(GrpcTransport, TellsThePeerWhatItIsGivenToSayOfAnError) {
+  const auto end_of = [](const std::function<void(Channel&)>& end, std::string words) {
+    GrpcOptions options = tls_options(Role::kListen, "127.0.0.1:0");
+    options.words_of_error = [said = std::move(words)] { return said; };
+    GrpcEnd listener(options);
+    GrpcEnd dialer(tls_options(Role::kDial, at(listener.port())));
+    expect_works(listener, dialer);
+    end(listener);
+    return message_of<TransportError>([&] { (void)dialer.receive(kMessage); });
+  };
+  const auto in_a_handler = [](Channel& end) {
+    try {
+      throw std::runtime_error("of this side alone");
+    } catch (const std::exception&) {
+      end.close();
+    }
+  };
+  EXPECT_EQ(end_of(in_a_handler, "it lost bank"), "the peer stopped after an error: it lost bank");
+  EXPECT_EQ(end_of(in_a_handler, ""), "the peer stopped after an error; it says there which");
+  EXPECT_EQ(end_of([](Channel& end) { end.close(); }, "it lost bank"), "the peer closed the link");
 }
 
 TEST(GrpcTransport, DeliversWhatWasSentBeforeItIsDestroyed) {

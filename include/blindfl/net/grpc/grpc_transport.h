@@ -36,6 +36,9 @@ struct GrpcOptions {
   /// the thread that waits for the peer, in `wait_for_peer`, `write` or `read`.
   std::function<void(const LinkNotice&)> on_notice = {};
   std::chrono::milliseconds notice_every = std::chrono::seconds(10);
+  /// Asked where a link is closed in the handler of an error: what the people at the other end are told of it, at most
+  /// 200 characters of printable ASCII. Empty: that there was one.
+  std::function<std::string()> words_of_error = {};
   /// A link that is silent for this long is asked whether it still is one, and has as long again to answer.
   std::chrono::milliseconds keepalive = std::chrono::seconds(5);
   /// Bytes that may be under way each way; also what a party keeps to send again after a cut.
@@ -81,6 +84,7 @@ class GrpcTransport final : public Transport {
  private:
   class Link;
   std::unique_ptr<Link> link_;
+  std::function<std::string()> words_of_error_;
 };
 
 }  // namespace blindfl::net

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -27,5 +28,10 @@ auto naming(std::string_view name, Body&& body) {
     throw InvalidArgument(words(error));
   }
 }
+
+/// In the handler of an error, at B with A's of these names: what all of them are told, for they hear B alone. Whose
+/// failure it is, and where an A was wrong or has it otherwise, in what; empty if the error names none. What fails at B
+/// itself, where its files are or at which address it has another A is nobody else's business.
+[[nodiscard]] std::string words_for_all(std::span<const std::string> names);
 
 }  // namespace blindfl::app

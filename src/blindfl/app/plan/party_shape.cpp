@@ -132,12 +132,16 @@ AllShapes exchange_shapes(const protocol::Sessions& sessions, const PartyShape& 
                           const std::vector<std::string>& names, std::size_t place) {
   if (sessions.party() == Party::kB) {
     std::vector<PartyShape> all;
-    for (protocol::Session* session : sessions) all.push_back(exchange_shapes(*session, mine));
+    for (protocol::Session* session : sessions) {
+      protocol::naming_peer(*session, [&] { all.push_back(exchange_shapes(*session, mine)); });
+    }
     std::size_t to = 0;
     for (protocol::Session* session : sessions) {
-      for (std::size_t other = 0; other < all.size(); ++other) {
-        if (other != to) send_shape(session->channel(), run::steps::kShapeOfOther, other, all[other]);
-      }
+      protocol::naming_peer(*session, [&] {
+        for (std::size_t other = 0; other < all.size(); ++other) {
+          if (other != to) send_shape(session->channel(), run::steps::kShapeOfOther, other, all[other]);
+        }
+      });
       ++to;
     }
     return {ShapesOfA(std::move(all), names), mine};

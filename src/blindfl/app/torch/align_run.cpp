@@ -34,9 +34,10 @@ void align_files(const job::Job& job, const std::filesystem::path& list, std::os
   rows.ids = read_ids(job.own.data);
   check_ids(rows.ids, *job.own.data.train);
   JobSession connection(job, {.command = "align"}, out);
-  (void)connection.agree_between_as("alignment");
-  const protocol::Alignment alignment =
-      align_rows(connection.sessions(), connection.aligned_peers(), job, rows, "training rows", out);
+  const protocol::Alignment alignment = connection.telling([&] {
+    (void)connection.agree_between_as("alignment");
+    return align_rows(connection.sessions(), connection.aligned_peers(), job, rows, "training rows", out);
+  });
   connection.finish();
 
   AtomicFile file(list, Readers::kOwner);

@@ -185,7 +185,8 @@ protocol::Alignment align_rows(const protocol::Sessions& sessions, const protoco
                                             std::uint64_t{rows.rows->rows()}));
     std::size_t place = 0;
     for (protocol::Session* session : sessions) {
-      compare_ids(*session, sessions.several() ? peers.names.at(place) : std::string(kThePeer), rows.ids, what, out);
+      const std::string peer = sessions.several() ? peers.names.at(place) : std::string(kThePeer);
+      protocol::naming_peer(*session, [&] { compare_ids(*session, peer, rows.ids, what, out); });
       ++place;
     }
     return all_rows(rows.rows->rows());

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "blindfl/app/link/gathering.h"
+#include "blindfl/app/link/named_errors.h"
 #include "blindfl/app/link/steps.h"
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/base/error.h"
@@ -59,6 +60,8 @@ void JobSession::make_links(const job::Job& job, std::ostream& out) {
       }
       tell_others(name, notice);
     };
+    if (!named.name.empty())
+      named.options.words_of_error = [names = job.own.link.names_of_as()] { return words_for_all(names); };
     auto link = std::make_unique<PeerLink>();
     link->name = named.name;
     link->link = std::make_shared<net::GrpcTransport>(named.options);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <exception>
 #include <filesystem>
 #include <iosfwd>
 #include <memory>
@@ -59,6 +60,17 @@ class JobSession {
   Bytes agree_between_as(const std::string& run, const Bytes& began = {});
   /// Several A's, as they align rows, once they have agreed.
   [[nodiscard]] protocol::AlignedPeers aligned_peers() const;
+
+  /// Does `work`. If it fails, ends the links; several A's are told whose failure it is (`words_for_all`).
+  template <class Work>
+  auto telling(const Work& work) {
+    try {
+      return work();
+    } catch (const std::exception&) {
+      close();
+      throw;
+    }
+  }
 
   /// What all links carried.
   [[nodiscard]] net::Traffic sent() const { return sessions().sent(); }

@@ -115,6 +115,10 @@ class ScoredFile {
   }
 };
 
+ScoredFile score(const ScoringTask& task, JobSession& connection, std::ostream& out) {
+  return connection.telling([&] { return ScoredFile(task, connection, out); });
+}
+
 JobSession::Options options_of(const ScoringTask& task, const std::string& command) {
   return {.command = command, .subject = task.loaded.settings(), .ledgers = {}, .keys = task.loaded.keys};
 }
@@ -153,7 +157,7 @@ void predict(const job::Job& job, const std::optional<fs::path>& scores, std::os
                        "--data is missing, and so is private.data.score: the file with rows to predict the labels of");
   const ScoringTask task = prepare_scoring(job, *job.own.data.score, Labels::kNone, scores, out);
   JobSession connection(task.job, options_of(task, "predict"), out);
-  const ScoredFile scored(task, connection, out);
+  const ScoredFile scored = score(task, connection, out);
   if (!task.is_b()) return tell_count(scored, out);
   if (scores) write(*scores, task, scored, out);
 }
@@ -163,7 +167,7 @@ void evaluate(const job::Job& job, const std::optional<fs::path>& scores, std::o
                        "--data is missing, and so is private.data.test: the file to measure with");
   const ScoringTask task = prepare_scoring(job, *job.own.data.test, Labels::kNeeded, scores, out);
   JobSession connection(task.job, options_of(task, "evaluate"), out);
-  const ScoredFile scored(task, connection, out);
+  const ScoredFile scored = score(task, connection, out);
   if (!task.is_b()) return tell_count(scored, out);
   print_quality(task, scored, out);
   if (scores) write(*scores, task, scored, out);

@@ -276,8 +276,10 @@ void run_training(const TrainingTask& task) {
   Ending ending;
   try {
     const bool keeps_keys = std::ranges::any_of(opened.keys, [](const auto& each) { return each != nullptr; });
-    train::StartedRun run = start_run(task, connection.sessions(), std::move(opened), ledger);
-    ending = run_from(task, data, connection, run, ledger, keeps_keys, begin);
+    ending = connection.telling([&] {
+      train::StartedRun run = start_run(task, connection.sessions(), std::move(opened), ledger);
+      return run_from(task, data, connection, run, ledger, keeps_keys, begin);
+    });
   } catch (const std::exception&) {
     require<Error>(!connection.interrupted(),
                    "stopped; the peer was told. `blindfl resume` continues from the last checkpoint");

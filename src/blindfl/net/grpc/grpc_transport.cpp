@@ -12,7 +12,8 @@ constexpr std::chrono::seconds kLinger{5};
 
 }  // namespace
 
-GrpcTransport::GrpcTransport(const GrpcOptions& options) : link_(std::make_unique<Link>(options)) {}
+GrpcTransport::GrpcTransport(const GrpcOptions& options)
+    : link_(std::make_unique<Link>(options)), words_of_error_(options.words_of_error) {}
 
 GrpcTransport::~GrpcTransport() {
   link_->stream().close({ByeReason::kDone, {}});
@@ -53,8 +54,10 @@ std::uint64_t GrpcTransport::reconnects() const {
 }
 
 void GrpcTransport::close() {
-  const bool failing = std::current_exception() != nullptr || std::uncaught_exceptions() > 0;
-  link_->stream().close({failing ? ByeReason::kError : ByeReason::kDone, {}});
+  const bool handles = std::current_exception() != nullptr;
+  const bool failing = handles || std::uncaught_exceptions() > 0;
+  link_->stream().close(
+      {failing ? ByeReason::kError : ByeReason::kDone, handles && words_of_error_ ? words_of_error_() : std::string()});
 }
 
 }  // namespace blindfl::net

@@ -79,11 +79,12 @@ std::optional<AlignmentId> agree_on_kept_alignment(const Sessions& sessions, con
   }
   AlignmentOffer common;
   for (Session* session : sessions) {
-    const AlignmentOffer theirs = receive_offer(*session);
+    AlignmentOffer theirs;
+    naming_peer(*session, [&] { theirs = receive_offer(*session); });
     common = session == &first ? in_both(theirs, mine) : in_both(common, theirs);
   }
   if (common.size() > 1) common.erase(common.begin() + 1, common.end());
-  for (Session* session : sessions) send_offer(*session, common);
+  for (Session* session : sessions) naming_peer(*session, [&] { send_offer(*session, common); });
   return common.empty() ? std::nullopt : std::optional(common.front());
 }
 
