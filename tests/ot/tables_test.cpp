@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <new>
 #include <set>
 #include <string>
 #include <type_traits>
@@ -143,6 +144,24 @@ TEST_P(AnyTable, KeysServeOnce) {
   EXPECT_THROW((void)moved.gather<UInt128>(gathered.message), InvalidArgument);
   EXPECT_EQ(moved.scatter<UInt128>(scattered.message).size(), 40U);
   EXPECT_THROW((void)moved.scatter<UInt128>(scattered.message), InvalidArgument);
+}
+
+TEST_P(AnyTable, AnAnswerThatFailedHalfWayIsNotMadeAgain) {
+  Kernels failing = portable_kernels();
+  failing.grow = [](const std::byte*, const Block*, std::size_t, std::uint64_t, Block*, Block*) {
+    throw std::bad_alloc();
+  };
+  const TablePlan plan({9, 20, 2}, GetParam());
+  pools().extend_to(plan.ots());
+  TableChooser chooser(plan, use_of(0), batch_of(Batch::kRandom, plan.shape()), pools().pair.receiver,
+                       OtPair::random());
+  TableKeeper keeper(plan, use_of(0), pools().pair.sender, failing);
+  const Bytes ask = chooser.ask();
+  EXPECT_THROW((void)keeper.answer(Bytes(ask.size()), OtPair::random()), ProtocolError) << "no ask: nothing changes";
+  EXPECT_THROW((void)keeper.answer(ask, OtPair::random()), std::bad_alloc);
+  EXPECT_THROW((void)keeper.answer(ask, OtPair::random()), InvalidArgument) << "its pads are in the asked order now";
+  const auto table = random_words<UInt128>(40);
+  EXPECT_THROW((void)keeper.gather(std::span<const UInt128>(table)), InvalidArgument) << "there are no keys";
 }
 
 TEST_P(AnyTable, OneDirectionDoesWithoutTheOther) {

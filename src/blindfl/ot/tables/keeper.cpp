@@ -84,6 +84,8 @@ Bytes TableKeeper::answer(ByteView ask, Random& random) {
   for (std::size_t i = s.plan.ots(); i < 8 * bits.size(); ++i) {
     require<ProtocolError>(bit_at(bits, i) == 0, "table: the peer's message (ask) has bits behind the last");
   }
+  // Whatever fails from here on: a second ask would set the pads in another order, and show both of a pair.
+  s.answered = true;
   exchange_pads(s.ots, bits);
   Bytes message(s.plan.answer_bytes());
   s.binding.write_tag(message, "answer");
@@ -105,7 +107,6 @@ Bytes TableKeeper::answer(ByteView ask, Random& random) {
                         .forest = Forest(shape, s.tree_keys(TableDomain::kChainTrees, shape), wished, random, sums),
                         .flags = FlagPads(wished.one + shape.ots(), s.plan.chain_columns())});
   s.ots = {};
-  s.answered = true;
   return message;
 }
 

@@ -83,8 +83,8 @@ class TableKeeper {
   TableKeeper& operator=(const TableKeeper&) = delete;
   ~TableKeeper();
 
-  /// Cost: plan.answer_bytes(). Reveals nothing. Throws InvalidArgument if it was called before; ProtocolError, before
-  /// anything changes, if this is not the chooser's `ask`.
+  /// Cost: plan.answer_bytes(). Reveals nothing. Throws ProtocolError, before anything changes, if this is not the
+  /// chooser's `ask`; InvalidArgument if it was called with one before, even if that call failed half-way.
   [[nodiscard]] Bytes answer(ByteView ask, Random& random);
 
   /// `table`: categories x cols; the share: lookups x cols. Cost: plan.gather_bytes(). Reveals nothing. Throws
