@@ -24,10 +24,10 @@ inline OtSpec spec_of(int tree_depth, unsigned char id = 1, Party sender = Party
   return spec;
 }
 
-/// Both ends of one direction, set up.
+/// Both ends of one direction, set up from randomness of the operating system, or from what is given.
 struct OtPair {
-  OtPair(const OtSpec& spec, const Kernels& sender_kernels, const Kernels& receiver_kernels)
-      : OtPair(SenderSetup(spec, random(), sender_kernels), ReceiverSetup(spec, random(), receiver_kernels)) {}
+  OtPair(const OtSpec& spec, const Kernels& sender_kernels, const Kernels& receiver_kernels, Random& from = random())
+      : OtPair(finish(SenderSetup(spec, from, sender_kernels), ReceiverSetup(spec, from, receiver_kernels), from)) {}
   explicit OtPair(int tree_depth = 4, const Kernels& kernels = fastest_kernels())
       : OtPair(spec_of(tree_depth), kernels, kernels) {}
 
@@ -46,13 +46,12 @@ struct OtPair {
     RandomOtSender sender;
     RandomOtReceiver receiver;
   };
-  static Finished finish(SenderSetup sender, ReceiverSetup receiver) {
+  static Finished finish(SenderSetup sender, ReceiverSetup receiver, Random& from) {
     const Bytes sender_hello = sender.hello();
     const Bytes receiver_hello = receiver.hello();
-    auto [pool, trees] = std::move(receiver).finish(sender_hello, random());
+    auto [pool, trees] = std::move(receiver).finish(sender_hello, from);
     return {std::move(sender).finish(receiver_hello, trees), std::move(pool)};
   }
-  OtPair(SenderSetup sender, ReceiverSetup receiver) : OtPair(finish(std::move(sender), std::move(receiver))) {}
   explicit OtPair(Finished finished) : sender(std::move(finished.sender)), receiver(std::move(finished.receiver)) {}
 };
 

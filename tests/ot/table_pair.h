@@ -50,12 +50,19 @@ struct TablePair {
             },
             [&] { return TableKeeper(plan, use_of(step), pools.pair.sender, keeper_kernels, keeper_seeds); }) {}
 
+  /// With random numbers of the test's choice.
+  TablePair(const TablePlan& plan, const TableUse& use, const Categories& categories, TablePools& pools, Random& random)
+      : TablePair(
+            plan, pools, [&] { return TableChooser(plan, use, categories, pools.pair.receiver, random); },
+            [&] { return TableKeeper(plan, use, pools.pair.sender); }, random) {}
+
   template <class MakeChooser, class MakeKeeper>
-  TablePair(const TablePlan& plan, TablePools& pools, const MakeChooser& make_chooser, const MakeKeeper& make_keeper)
+  TablePair(const TablePlan& plan, TablePools& pools, const MakeChooser& make_chooser, const MakeKeeper& make_keeper,
+            Random& random = OtPair::random())
       : chooser((pools.extend_to(plan.ots()), make_chooser())),
         keeper(make_keeper()),
         ask(chooser.ask()),
-        answer(keeper.answer(ask, OtPair::random())) {
+        answer(keeper.answer(ask, random)) {
     chooser.take_keys(answer);
   }
 

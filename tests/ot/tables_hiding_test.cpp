@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cstring>
 
 #include "blindfl/base/error.h"
@@ -28,10 +29,9 @@ void append_words(std::vector<std::uint64_t>& to, ByteView bytes) {
 
 /// Every word that a party sends or keeps in one step.
 template <class Word>
-void append_step(std::vector<std::uint64_t>& words, const TablePlan& plan, const Categories& batch) {
+void append_step(std::vector<std::uint64_t>& words, const TablePlan& plan, TablePair& pair) {
   const std::vector<Word> table(plan.shape().categories * plan.shape().cols, 1);
   const std::vector<Word> rows(plan.shape().lookups * plan.shape().cols, 0);
-  TablePair pair(plan, batch, pools(), 5);
   const auto gathered = pair.keeper.gather(std::span<const Word>(table));
   const auto scattered = pair.keeper.scatter(std::span<const Word>(rows));
   const auto looked_up = pair.chooser.gather<Word>(gathered.message);
@@ -45,22 +45,86 @@ void append_step(std::vector<std::uint64_t>& words, const TablePlan& plan, const
   }
 }
 
+bool has_a_word_twice(std::vector<std::uint64_t> words) {
+  std::ranges::sort(words);
+  return std::ranges::adjacent_find(words) != words.end();
+}
+
+Categories some_categories(std::size_t lookups) {
+  Categories batch(lookups);
+  for (std::size_t j = 0; j < lookups; ++j) batch[j] = static_cast<std::uint32_t>(j * j % 20);
+  return batch;
+}
+
 TEST_P(HiddenTable, NoWordComesTwiceHoweverManyLookUps) {
   for (std::size_t lookups = 1; lookups <= 130; ++lookups) {
     const TablePlan plan({lookups, 20, 2}, GetParam());
-    Categories batch(lookups);
-    for (std::size_t j = 0; j < lookups; ++j) batch[j] = static_cast<std::uint32_t>(j * j % 20);
     std::vector<std::uint64_t> words;
     for (int run = 0; run < 2; ++run) {
+      TablePair pair(plan, some_categories(lookups), pools(), 5);
       if (lookups % 2 == 0) {
-        append_step<UInt128>(words, plan, batch);
+        append_step<UInt128>(words, plan, pair);
       } else {
-        append_step<std::uint64_t>(words, plan, batch);
+        append_step<std::uint64_t>(words, plan, pair);
       }
     }
-    std::ranges::sort(words);
-    ASSERT_EQ(std::ranges::adjacent_find(words), words.end()) << lookups << " look-ups";
+    ASSERT_FALSE(has_a_word_twice(words)) << lookups << " look-ups";
   }
+}
+
+/// Keys that are made again from the same random numbers at both parties, so that they are the keys of before.
+struct KeysOfBefore {
+  KeysOfBefore(const TablePlan& plan, const TableUse& use)
+      : random(Random::derived(std::array<std::byte, KeyStream::kKeyBytes>{}, {})),
+        pools{OtPair(spec_of(4), fastest_kernels(), fastest_kernels(), random)},
+        pair(plan, use, some_categories(plan.shape().lookups), pools, random) {}
+
+  Random random;
+  TablePools pools;
+  TablePair pair;
+};
+
+// What the check above is there to notice.
+TEST_P(HiddenTable, APadUsedTwiceIsSeen) {
+  const TablePlan plan({24, 20, 2}, GetParam());
+  std::vector<std::uint64_t> words;
+  for (int run = 0; run < 2; ++run) {
+    KeysOfBefore keys(plan, use_of(5));
+    append_step<std::uint64_t>(words, plan, keys.pair);
+  }
+  EXPECT_TRUE(has_a_word_twice(words));
+
+  // And what it would give away: how another table differs, in rows that nobody looks up, too.
+  const auto masked = [&](const std::vector<std::uint64_t>& table) {
+    KeysOfBefore keys(plan, use_of(5));
+    std::vector<std::uint64_t> sent;
+    append_words(sent, keys.pair.keeper.gather(std::span<const std::uint64_t>(table)).message);
+    return sent;
+  };
+  const auto table = random_words<std::uint64_t>(40);
+  const auto other = random_words<std::uint64_t>(40);
+  const auto first = masked(table);
+  const auto second = masked(other);
+  constexpr std::size_t kTagWords = TableBinding::kTagBytes / sizeof(std::uint64_t);
+  for (std::size_t i = 0; i < table.size(); ++i) {
+    EXPECT_EQ(first[kTagWords + i] - second[kTagWords + i], table[i] - other[i]) << i;
+  }
+}
+
+TEST_P(HiddenTable, AKeyKeptAcrossAResumeIsSeen) {
+  const TablePlan plan({24, 20, 2}, GetParam());
+  std::vector<std::uint64_t> words;
+  std::vector<std::uint64_t> rows;
+  for (const unsigned char session : {1, 2}) {
+    KeysOfBefore keys(plan, use_of(5, session));
+    append_words(rows, keys.pair.answer);
+    append_words(rows,
+                 keys.pair.keeper.gather(std::span<const std::uint64_t>(random_words<std::uint64_t>(40))).message);
+    KeysOfBefore again(plan, use_of(5, session));
+    append_step<std::uint64_t>(words, plan, again.pair);
+  }
+  EXPECT_TRUE(has_a_word_twice(words)) << "choices under the same bits";
+  EXPECT_FALSE(has_a_word_twice(rows)) << "a session's keys of AES are its own, whatever else was kept";
 }
 
 TEST_P(HiddenTable, SizesAndChoicesTellNothingOfTheCategories) {
@@ -162,6 +226,26 @@ TEST_P(HiddenTable, RefusesKeysThatDoNotBelongTogether) {
   EXPECT_TRUE(refuses(plan, use, 0)) << "the other party's categories";
   EXPECT_TRUE(refuses(other_cols, use_of(4), 0)) << "another number of columns";
   EXPECT_TRUE(refuses(other_shape, use_of(4), 0)) << "another number of categories";
+}
+
+// What SECURITY.md says of parties that deviate: of the two sums of a level the chooser reads one, by a bit of its
+// category, and what it then has is right or not.
+TEST(DeviatingKeeper, MakesALookUpWrongDependingOnItsCategory) {
+  const TablePlan plan({2, 6, 1}, TableWay::kChain);
+  ASSERT_EQ(plan.chain_forest().leaves, 8U) << "the first bit of a hole tells whether it is below 4";
+  for (std::uint32_t category = 0; category < 6; ++category) {
+    const Categories batch = {category, category};
+    pools().extend_to(plan.ots());
+    TableChooser chooser(plan, use_of(0), batch, pools().pair.receiver, OtPair::random());
+    TableKeeper keeper(plan, use_of(0), pools().pair.sender);
+    Bytes answer = keeper.answer(chooser.ask(), OtPair::random());
+    answer[TableBinding::kTagBytes] ^= std::byte{1};
+    chooser.take_keys(answer);
+    const auto table = random_words<UInt128>(6);
+    const auto sent = keeper.gather(std::span<const UInt128>(table));
+    const bool right = added<UInt128>(chooser.gather<UInt128>(sent.message), sent.share) == looked_up(table, batch, 1);
+    EXPECT_EQ(right, category < 4) << category;
+  }
 }
 
 TEST_P(HiddenTable, ASwappedMessageIsRefused) {

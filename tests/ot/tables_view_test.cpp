@@ -273,6 +273,23 @@ TEST(ChooserView, ALookUpWithoutATreeWouldOpenItsRow) {
   });
 }
 
+// What SECURITY.md says of parties that deviate: every flag, and a hole in each tree's own link, where it cancels.
+TEST(ChooserView, OfAChooserThatDeviatesIsTheTableAndAllRows) {
+  for_all_patterns([&](const TablePlan& plan, const Categories& categories) {
+    const std::size_t v = plan.shape().categories;
+    ChainPoints points = chain_points(categories, v);
+    std::ranges::fill(points.used, std::uint8_t{1});
+    for (std::size_t j = 0; j < categories.size(); ++j) points.holes[j] = static_cast<std::uint32_t>(v + j);
+    const ChainView view(plan, points);
+    Unknowns unknowns(v);
+    const auto gathered = view.gather(own_table(v), unknowns);
+    for (std::size_t u = 0; u < v; ++u) ASSERT_TRUE(gives(gathered, unknowns, {u})) << "row " << u << " of the table";
+    Unknowns others(categories.size());
+    const auto scattered = view.scatter(others);
+    for (std::size_t j = 0; j < categories.size(); ++j) ASSERT_TRUE(gives(scattered, others, {j})) << "row " << j;
+  });
+}
+
 TEST(ChooserView, OfBinsIsUniformAndGivesItsShares) {
   constexpr std::size_t kEach = 8;  // fewer than plans have, so that bins hold several
   for (std::size_t trial = 0; trial < 60; ++trial) {
