@@ -30,7 +30,7 @@ using protocol::Party;
 constexpr const char* kUsage =
     "usage: bench_plan [--json] [--scheme NAME] [--repeat N] [--shape BATCHxIN/NONZEROSxOUT] [--bits N]\n"
     "                  [--categories N,N,...]\n"
-    "  --scheme    only this one: lattice, paillier, paillier-3072\n"
+    "  --scheme    only this one: lattice, paillier, paillier-3072; ot, tables by oblivious transfer\n"
     "  --repeat    of which the median is taken, 7 without it\n"
     "  --bits      of the features with --shape, 20 without it; 1: all are 1\n"
     "  --categories    only Embed-MatMul layers, with a field of so many each\n";
@@ -56,7 +56,7 @@ constexpr double kLongest = 4.0;
 
 struct Options {
   bool json = false;
-  std::vector<std::string> schemes{"lattice", "paillier"};
+  std::vector<std::string> schemes{"lattice", "paillier", std::string(protocol::kByOt)};
   std::size_t repeat = 7;
   std::vector<Shape> shapes = kShapes;
   std::vector<std::size_t> categories = kCategories;
@@ -245,13 +245,13 @@ void measure_updates(const he::Scheme& scheme, const Shape& s, const Options& op
 }
 
 /// One field of A, and the products with the weights over the lattice.
-protocol::EmbedMatMulSpec embed_layer(const he::Scheme& scheme, std::size_t categories, protocol::Update update,
+protocol::EmbedMatMulSpec embed_layer(std::string_view tables, std::size_t categories, protocol::Update update,
                                       const Options& options) {
   protocol::EmbedMatMulSpec spec;
   protocol::EmbedField& field = spec.fields_a.emplace_back();
   field.field.categories = categories;
   field.update = update;
-  field.scheme = scheme.name();
+  field.scheme = tables;
   spec.out = 16;
   spec.batch = 128;
   spec.scheme = "lattice";
@@ -288,20 +288,36 @@ double embed_step(protocol::Session& session, const protocol::EmbedMatMulSpec& s
   return bench::median(steps);
 }
 
-void measure_embed(const he::Scheme& lattice, const he::Scheme& scheme, std::size_t categories, protocol::Update update,
+/// `scheme` carries the field's table; null: it is looked up in by oblivious transfer.
+void measure_embed(const he::Scheme& lattice, const he::Scheme* scheme, std::size_t categories, protocol::Update update,
                    const Options& options) {
-  const protocol::EmbedMatMulSpec spec = embed_layer(scheme, categories, update, options);
+  const std::string_view tables = scheme == nullptr ? protocol::kByOt : scheme->name();
+  const protocol::EmbedMatMulSpec spec = embed_layer(tables, categories, update, options);
   const protocol::EmbedMatMulParams params(spec);
+  const protocol::EmbedField& field = spec.fields_a.front();
   protocol::LayerCost cost = protocol::cost_of_weights(params, lattice);
-  cost += protocol::cost_of_field(params, Party::kA, spec.fields_a.front(), scheme);
+  cost += scheme == nullptr ? protocol::cost_of_ot_field(params, Party::kA, field)
+                            : protocol::cost_of_field(params, Party::kA, field, *scheme);
   if (cost.step.seconds_a + cost.step.seconds_b > kLongest) return;
   std::vector<const he::Scheme*> schemes{&lattice};
-  if (scheme.name() != lattice.name()) schemes.push_back(&scheme);
+  if (scheme != nullptr && scheme->name() != lattice.name()) schemes.push_back(scheme);
   const auto [a, b] =
       protocol::run_in_process(schemes, [&](protocol::Session& session) { return embed_step(session, spec, options); });
   const bool encrypted = update == protocol::Update::kEncrypted;
-  print(options, std::string(scheme.name()) + (encrypted ? " field encrypted" : " field exchanged"),
+  print(options, std::string(tables) + (encrypted ? " field encrypted" : " field exchanged"),
         std::to_string(categories) + " categories", {"A", "B"}, {cost.step.seconds_a, cost.step.seconds_b}, {a, b});
+}
+
+void measure_scheme(const he::Scheme& lattice, const he::Scheme& scheme, const Options& options) {
+  for (const Shape& s : options.shapes) {
+    measure_products(scheme, s, options);
+    if (scheme.name() == "paillier") measure_updates(scheme, s, options);
+  }
+  for (const std::size_t categories : options.categories) {
+    measure_embed(lattice, &scheme, categories, protocol::Update::kExchanged, options);
+    if (scheme.name() != "paillier") continue;
+    measure_embed(lattice, &scheme, categories, protocol::Update::kEncrypted, options);
+  }
 }
 
 Shape shape(std::string_view text, int bits) {
@@ -339,15 +355,12 @@ int main(int argc, char** argv) try {
   if (!options.json) std::cout << "milliseconds: expected / measured\n";
   const std::unique_ptr<he::Scheme> lattice = he::make_scheme("lattice");
   for (const std::string& name : options.schemes) {
-    const std::unique_ptr<he::Scheme> scheme = he::make_scheme(name);
-    for (const Shape& s : options.shapes) {
-      measure_products(*scheme, s, options);
-      if (scheme->name() == "paillier") measure_updates(*scheme, s, options);
+    if (name != protocol::kByOt) {
+      measure_scheme(*lattice, *he::make_scheme(name), options);
+      continue;
     }
     for (const std::size_t categories : options.categories) {
-      measure_embed(*lattice, *scheme, categories, protocol::Update::kExchanged, options);
-      if (scheme->name() != "paillier") continue;
-      measure_embed(*lattice, *scheme, categories, protocol::Update::kEncrypted, options);
+      measure_embed(*lattice, nullptr, categories, protocol::Update::kExchanged, options);
     }
   }
   return 0;

@@ -114,6 +114,26 @@ TEST_F(EmbedByOt, ACategoryThatEveryRowSharesAndRowsWithoutOneAreAsAnyOther) {
   }
 }
 
+TEST_F(EmbedByOt, AddsUpSeveralCategoriesOfARow) {
+  for (const std::size_t most : {2, 3, 5, 10}) {
+    for (const std::size_t vocabulary : {1, 6, 300, 5000}) {
+      SCOPED_TRACE(std::to_string(most) + " of " + std::to_string(vocabulary));
+      EmbedMatMulSpec spec = ot_spec({vocabulary, 7}, {vocabulary});
+      spec.fields_a[0].field.most = spec.fields_b[0].field.most = most;
+      EmbedPair pair(scheme_, spec);
+      // Rows with fewer than they may have, and none, are among them; in one table all have the same as often as they
+      // may.
+      auto x_a = categories_of(spec.fields_a);
+      std::vector<std::size_t> starts;
+      for (std::size_t r = 0; r <= kBatch; ++r) starts.push_back(r * most);
+      const std::vector<IntMatrix::Column> same(kBatch * most, 0);
+      expect_a_pass_like_plain(pair, spec, x_a, {encode_categories(spec.fields_b[0].field, starts, same)});
+      expect_a_pass_like_plain(pair, spec, categories_of(spec.fields_a), categories_of(spec.fields_b));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST_F(EmbedByOt, WorksBesideOtherTablesAndOverALinkThatHoldsFewBytes) {
   EmbedMatMulSpec spec = ot_spec({9}, {20, 5});
   spec.fields_a.push_back({.field = {.categories = 6, .most = 3}});
@@ -126,7 +146,7 @@ TEST_F(EmbedByOt, WorksUnderASharedTop) {
   EmbedMatMulSpec spec = shared_embed_spec();
   for (std::vector<EmbedField>* fields : {&spec.fields_a, &spec.fields_b}) {
     for (EmbedField& field : *fields) {
-      if (field.field.most == 1) field.scheme = kByOt;
+      if (field.field.scale() == 0) field.scheme = kByOt;
     }
   }
   ASSERT_TRUE(spec.fields_a[0].by_ot() || spec.fields_b[0].by_ot());
@@ -330,11 +350,12 @@ TEST_F(KeysAhead, AreForgottenWhereAnEarlierStateIsLoaded) {
   EXPECT_EQ(std::set<std::uint64_t>(words.begin(), words.end()).size(), words.size()) << "nothing repeats";
 }
 
-TEST_F(EmbedByOt, IsRefusedForSeveralCategoriesAndForUpdatesUnderEncryption) {
-  EmbedMatMulSpec several = ot_spec({4}, {4});
-  several.fields_b[0].field.most = 2;
-  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(several); }),
-              HasSubstr("takes one category of a row, and rows of this field may have 2"));
+TEST_F(EmbedByOt, IsRefusedForMeansAndForUpdatesUnderEncryption) {
+  EmbedMatMulSpec means = ot_spec({4}, {4});
+  means.fields_b[0].field.most = 2;
+  means.fields_b[0].field.pooling = Pooling::kMean;
+  EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(means); }),
+              HasSubstr("takes sums of a row's categories, and rows of this field are means of up to 2"));
   EmbedMatMulSpec encrypted = ot_spec({4}, {4});
   encrypted.fields_a[0].update = Update::kEncrypted;
   EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)EmbedMatMulParams(encrypted); }),
@@ -413,6 +434,33 @@ TEST_F(EmbedByOt, NothingRepeatsAfterARollback) {
     });
   }
   const std::vector<std::uint64_t> words = words_of(pair);
+  ASSERT_GT(words.size(), 9000U);
+  EXPECT_EQ(std::set<std::uint64_t>(words.begin(), words.end()).size(), words.size());
+}
+
+TEST_F(EmbedByOt, NothingRepeatsInASessionThatResumes) {
+  const EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  const auto x_a = categories_of(spec.fields_a);
+  const auto x_b = categories_of(spec.fields_b);
+  const Derivative dz = random_derivative(spec, random_);
+  std::pair<Bytes, Bytes> saved;
+  std::vector<std::uint64_t> words;
+  for (int session = 0; session < 3; ++session) {
+    EmbedPair pair(scheme_, spec);
+    for (const Party party : {Party::kA, Party::kB}) {
+      Bytes& state = party == Party::kA ? saved.first : saved.second;
+      if (session == 0) {
+        state = write_to_bytes([&](ByteSink& out) { pair.at(party).save(out); });
+      } else {
+        BufferSource in(state);
+        pair.at(party).load(in);
+      }
+    }
+    const auto [at_a, at_b] = pair.forward(x_a, x_b, kBatch);
+    (void)pair.backward(at_a.pass, at_b.pass, dz);
+    const auto more = words_of(pair);
+    words.insert(words.end(), more.begin(), more.end());
+  }
   ASSERT_GT(words.size(), 9000U);
   EXPECT_EQ(std::set<std::uint64_t>(words.begin(), words.end()).size(), words.size());
 }

@@ -80,15 +80,28 @@ TEST_F(EmbedPlanner, TakesObliviousTransferForSmallTablesAndUpdatesUnderEncrypti
             find(p.field(Party::kA, 1), "lattice", Update::kExchanged)->step.bytes());
 }
 
-TEST_F(EmbedPlanner, TakesTheLatticeForFieldsWithSeveralCategoriesAndSaysWhy) {
+TEST_F(EmbedPlanner, TakesTheLatticeForMeansOfSeveralCategoriesAndSaysWhy) {
   EmbedMatMulSpec spec = layer_of({100}, {100});
   spec.fields_a[0].field.most = 3;
+  spec.fields_a[0].field.pooling = Pooling::kMean;
   const EmbedPlan p = plan(spec);
   EXPECT_EQ(way(p.spec.fields_a[0]), "lattice exchanged");
   EXPECT_EQ(way(p.spec.fields_b[0]), "ot exchanged");
   EXPECT_THAT(find(p.field(Party::kA, 0), "ot", Update::kExchanged)->refused,
-              HasSubstr("takes one category of a row, and rows of this field may have 3"));
+              HasSubstr("takes sums of a row's categories, and rows of this field are means of up to 3"));
   EXPECT_THAT(refusal(spec, {.tables = {.scheme = "ot"}}), HasSubstr("for A's field 0: layer 'embed': "));
+}
+
+TEST_F(EmbedPlanner, WeighsSumsOfSeveralCategoriesByObliviousTransfer) {
+  EmbedMatMulSpec spec = layer_of({100, 10'000}, {100});
+  spec.fields_a[0].field.most = spec.fields_a[1].field.most = 3;
+  spec.fields_b[0].field.most = 40;
+  const EmbedPlan p = plan(spec, kFast);
+  EXPECT_EQ(way(p.spec.fields_a[0]), "ot exchanged");
+  EXPECT_EQ(way(p.spec.fields_a[1]), "ot exchanged");
+  EXPECT_EQ(way(p.spec.fields_b[0]), "lattice exchanged") << "5120 look-ups, each with a tree over as many links";
+  const EmbedOption& ot = *find(p.field(Party::kA, 1), "ot", Update::kExchanged);
+  EXPECT_EQ(ot.memory_a, 2 * lookup_plan(3 * 128, 10'000, 8).memory());
 }
 
 TEST_F(EmbedPlanner, SaysThatObliviousTransferTakesNoLargerVocabulary) {
@@ -189,8 +202,11 @@ TEST_F(EmbedPlanner, UpdatesUnderEncryptionTakeTheSameForAnyNumberOfCategories) 
 
 TEST_F(EmbedPlanner, SendsFewerBytesOverASlowLink) {
   EmbedMatMulSpec spec = layer_of({100}, {1000});
-  // Where there may be two, they do not come by oblivious transfer.
-  spec.fields_a[0].field.most = spec.fields_b[0].field.most = 2;
+  // Means do not come by oblivious transfer.
+  for (auto* field : {&spec.fields_a[0].field, &spec.fields_b[0].field}) {
+    field->most = 2;
+    field->pooling = Pooling::kMean;
+  }
   const EmbedPlan fast = plan(spec, kFast);
   EXPECT_EQ(way(fast.spec.fields_a[0]), "lattice exchanged");
   EXPECT_EQ(way(fast.spec.fields_b[0]), "lattice exchanged");
@@ -294,9 +310,13 @@ TEST_F(EmbedPlanner, RefusesWhatTakesTooMuchMemory) {
 TEST_F(EmbedPlanner, TablesThatTakeTooMuchMemoryTogetherGiveWayWhereTheLeastTimeIsLost) {
   // Every row is touched, and with momentum there are three ciphertexts for each.
   EmbedMatMulSpec spec = layer_of({1'000'000, 100, 1'000'000, 100'000}, {1'000'000});
-  // By oblivious transfer little would stay with a party.
-  for (EmbedField& field : spec.fields_a) field.field.most = 2;
-  spec.fields_b[0].field.most = 2;
+  // By oblivious transfer little would stay with a party: not of means.
+  for (auto* fields : {&spec.fields_a, &spec.fields_b}) {
+    for (EmbedField& field : *fields) {
+      field.field.most = 2;
+      field.field.pooling = Pooling::kMean;
+    }
+  }
   spec.sgd = {.learning_rate = 0.1, .momentum = 0.9, .steps = 1'000'000};
   const EmbedPlan all = plan(spec);
   for (const std::size_t i : {0U, 2U, 3U}) EXPECT_EQ(way(all.spec.fields_a[i]), "paillier encrypted");
@@ -441,8 +461,8 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
         const EmbedOption& option = p.considered[i].taken();
         if (option.scheme == kByOt) {
           const FieldIndex& field = *p.considered[i].field;
-          const auto plan =
-              lookup_plan(wanted.batch, params.fields(field.party)[field.index].field.categories, wanted.dimension);
+          const CategoryField& shape = params.fields(field.party)[field.index].field;
+          const auto plan = lookup_plan(wanted.batch * shape.most, shape.categories, wanted.dimension);
           (field.party == Party::kA ? to_b : to_a)[i] += done * ot_bytes(plan.ots());
         }
         EXPECT_EQ(to_b[i], option.setup.bytes_to_b + done * option.step.bytes_to_b) << "part " << i;
@@ -465,8 +485,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST_P(PlannedEmbedBytes, AreThoseThatCrossPartByPart) {
   EmbedMatMulSpec spec = layer_of({5, 40}, {2, 9, 1300});
+  spec.fields_a[1].field.most = 3;
   if (GetParam().tables.scheme != "ot") {
-    spec.fields_a[1].field.most = 3;
     spec.fields_b[1].field = {.categories = 9, .most = 4, .pooling = Pooling::kMean};
     spec.fields_b[2].field.categories = 13;
   }

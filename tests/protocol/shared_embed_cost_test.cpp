@@ -43,7 +43,7 @@ class SharedEmbedCost : public ::testing::TestWithParam<Case> {
 
   /// Random OTs of looking up in a field's table, if it is by oblivious transfer.
   static std::uint64_t ots_of(const EmbedMatMulSpec& spec, const EmbedField& field) {
-    return field.by_ot() ? lookup_plan(spec.batch, field.field.categories, spec.dimension).ots() : 0;
+    return field.by_ot() ? lookup_plan(spec.batch * field.field.most, field.field.categories, spec.dimension).ots() : 0;
   }
   static std::uint64_t sent(EmbedPair& pair, Party from) {
     // Random OTs travel in whole tiles, now and then.
@@ -62,8 +62,9 @@ TEST_P(SharedEmbedCost, IsWhatCrosses) {
   EmbedMatMulSpec wanted = shared_embed_spec();
   wanted.derivative.largest = 4.0;
   wanted.sgd = {.learning_rate = 0.1, .momentum = c.momentum, .steps = 10};
-  // By oblivious transfer a row has one category; the tables of A are chained, the one of B is in bins.
-  if (c.tables_a.scheme == kByOt) wanted.fields_a[1].field.most = 1;
+  // By oblivious transfer the tables of A are chained, one of them with several categories in a row, the one of B is in
+  // bins.
+  ASSERT_GT(wanted.fields_a[1].field.most, 1U);
   if (c.tables_b.scheme == kByOt) {
     wanted.fields_b[0].field = {.name = "b0", .categories = 10000};
     ASSERT_EQ(lookup_plan(wanted.batch, 10000, wanted.dimension).way(), ot::TableWay::kBins);

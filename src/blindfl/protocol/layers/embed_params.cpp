@@ -21,6 +21,11 @@ int bits_of(double largest, int scale) {
   return static_cast<int>(std::ceil(std::log2(largest))) + scale;
 }
 
+/// Of a look-up by oblivious transfer each category's row is rounded, otherwise their sum.
+std::size_t most_rounded(const EmbedField& field) {
+  return field.by_ot() ? field.field.most : 1;
+}
+
 /// A row's embedding is up to this many times as large as a table's values.
 double most_summed(const EmbedField& field) {
   return field.field.pooling == Pooling::kSum ? static_cast<double>(field.field.most) : 1.0;
@@ -51,8 +56,9 @@ constexpr int kCoarsestEmbedding = 14;
 
 std::string ot_refusal(const EmbedField& field) {
   if (field.update == Update::kEncrypted) return "a table by oblivious transfer cannot be updated under encryption";
-  if (field.field.most > 1) {
-    return "a table by oblivious transfer takes one category of a row, and rows of this field may have " +
+  if (field.field.scale() != 0) {
+    return "a table by oblivious transfer takes sums of a row's categories, and rows of this field are means of up "
+           "to " +
            std::to_string(field.field.most);
   }
   return {};
@@ -125,14 +131,18 @@ void EmbedMatMulParams::choose_output_ring() {
 
 void EmbedMatMulParams::check_bits() {
   double summed = 1.0;
+  std::size_t rounded = 1;
   for (const Party party : {Party::kA, Party::kB}) {
-    for (const EmbedField& f : fields(party)) summed = std::max(summed, most_summed(f));
+    for (const EmbedField& f : fields(party)) {
+      summed = std::max(summed, most_summed(f));
+      rounded = std::max(rounded, most_rounded(f));
+    }
   }
   const double largest = spec_.largest_embedding * summed;
   const auto hides_at = [&](int scale) {
     embedding_scale_ = scale;
-    // And a unit for the noise of a lookup, and one for its rounding.
-    embedding_bound_ = static_cast<UInt128>(std::ceil(std::ldexp(largest, scale))) + 2;
+    // And a unit for the noise of a lookup, and one for each rounding of it.
+    embedding_bound_ = static_cast<UInt128>(std::ceil(std::ldexp(largest, scale))) + 1 + rounded;
     return divergence_of_pieces() <= kBudgetOfPieces;
   };
   int scale = spec_.embedding_scale;

@@ -22,7 +22,7 @@ const EmbedField& checked_field(const EmbedMatMulParams& params, Party party, st
   if (!field.by_ot()) return field;
   const EmbedMatMulSpec& spec = params.spec();
   try {
-    (void)lookup_plan(spec.batch, field.field.categories, spec.dimension);
+    (void)lookup_plan(spec.batch * field.field.most, field.field.categories, spec.dimension);
   } catch (const InvalidArgument& error) {
     fail<InvalidArgument>("layer '", spec.name, "': field '", field.field.name, "': ", error.what());
   }
@@ -70,6 +70,7 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_oblivious() const {
       ObliviousProductSpec{.layer_name = params_->spec().name,
                            .layer = layer_,
                            .dimension = params_->spec().dimension,
+                           .most = field_.field.most,
                            .lookup_scale = params_->embedding_scale(),
                            .gradient_ring = params_->table_lift(field_).ring_bits});
 }

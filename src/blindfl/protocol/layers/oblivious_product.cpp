@@ -17,17 +17,38 @@ namespace {
 using Lookup = std::uint64_t;
 static_assert(kPieceRing == 64, "look-ups are of words modulo 2^64");
 
-/// The category of each row, and the spare one, which is the last, for rows that have none.
-std::vector<std::uint32_t> categories_of(const IntMatrix& x, const std::string& layer) {
-  const auto spare = static_cast<std::uint32_t>(x.cols());
-  std::vector<std::uint32_t> all(x.rows(), spare);
+/// `most` for each row, one after the other: its categories, those that count twice twice, and then the spare one,
+/// which is the last.
+std::vector<std::uint32_t> categories_of(const IntMatrix& x, std::size_t most, const std::string& layer) {
+  std::vector<std::uint32_t> all(x.rows() * most, static_cast<std::uint32_t>(x.cols()));
   for (std::size_t r = 0; r < x.rows(); ++r) {
+    std::size_t left = most;
     x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-      if (v == 0) return;
-      require<InvalidArgument>(v == 1 && all[r] == spare, "layer '", layer, "', row ", r,
-                               " of the batch: a table by oblivious transfer takes one category of a row, or none");
-      all[r] = static_cast<std::uint32_t>(c);
+      require<InvalidArgument>(x.scale() == 0 && v >= 0 && static_cast<std::uint64_t>(v) <= left, "layer '", layer,
+                               "', row ", r, " of the batch: a table by oblivious transfer takes up to ", most,
+                               " whole categories of a row of this field");
+      for (; v > 0; --v) all[r * most + --left] = static_cast<std::uint32_t>(c);
     });
+  }
+  return all;
+}
+
+/// Sums of `most` rows each.
+template <class Word>
+SecretVector<Word> summed(const SecretVector<Word>& words, std::size_t most, std::size_t cols) {
+  if (most == 1) return words;
+  SecretVector<Word> sums(words.size() / most);
+  for (std::size_t i = 0; i < words.size(); ++i) sums[i / (most * cols) * cols + i % cols] += words[i];
+  return sums;
+}
+
+/// Each row `most` times.
+SecretVector<UInt128> repeated(const ShareMatrix& rows, std::size_t most) {
+  SecretVector<UInt128> all;
+  all.reserve(rows.values().size() * most);
+  for (std::size_t r = 0; r < rows.rows(); ++r) {
+    const auto row = rows.values().subspan(r * rows.cols(), rows.cols());
+    for (std::size_t i = 0; i < most; ++i) all.insert(all.end(), row.begin(), row.end());
   }
   return all;
 }
@@ -43,10 +64,10 @@ ShareMatrix matrix_of(std::span<const Word> words, std::size_t rows, std::size_t
 
 }  // namespace
 
-ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension) {
+ot::TablePlan lookup_plan(std::size_t lookups, std::size_t categories, std::size_t dimension) {
   require<InvalidArgument>(categories <= kMostLookupCategories, "a table by oblivious transfer has at most ",
                            kMostLookupCategories, " categories, and this one has ", categories);
-  return ot::TablePlan({.lookups = rows, .categories = categories + 1, .cols = dimension});
+  return ot::TablePlan({.lookups = lookups, .categories = categories + 1, .cols = dimension});
 }
 
 ObliviousProduct::ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, ObliviousProductSpec spec)
@@ -65,7 +86,7 @@ auto ObliviousProduct::closing(Step&& step) {
 const ot::TablePlan& ObliviousProduct::plan(std::size_t rows) {
   const auto known = plans_.find(rows);
   if (known != plans_.end()) return known->second;
-  return plans_.emplace(rows, lookup_plan(rows, weight_->piece.rows(), spec_.dimension)).first->second;
+  return plans_.emplace(rows, lookup_plan(rows * spec_.most, weight_->piece.rows(), spec_.dimension)).first->second;
 }
 
 ot::TableUse ObliviousProduct::next_use() {
@@ -96,7 +117,7 @@ OtCount ObliviousProduct::ots(std::size_t rows) {
 }
 
 void ObliviousProduct::ask(LookupKeys& keys, const IntMatrix& x) {
-  const std::vector<std::uint32_t> categories = categories_of(x, spec_.layer_name);
+  const std::vector<std::uint32_t> categories = categories_of(x, spec_.most, spec_.layer_name);
   Random random = session_.random();
   keys.ask = keys.chooser
                  .emplace(plan(x.rows()), next_use(), categories, session_.ots().receiver(), random,
@@ -178,7 +199,8 @@ void ObliviousProduct::send_operand(std::size_t rows) {
       sent.message.insert(sent.message.end(), digest.begin(), digest.end());
     }
     session_.channel().send(table_message(rows), sent.message);
-    share_ = matrix_of<Lookup>(sent.share, rows, spec_.dimension, spec_.lookup_scale, kPieceRing);
+    share_ = matrix_of<Lookup>(summed(sent.share, spec_.most, spec_.dimension), rows, spec_.dimension,
+                               spec_.lookup_scale, kPieceRing);
   });
 }
 
@@ -197,7 +219,8 @@ ShareMatrix ObliviousProduct::receive(std::size_t /*rows*/) {
 ShareMatrix ObliviousProduct::send(const IntMatrix& x) {
   return closing([&] {
     const SecretVector<Lookup> words = keys_->chooser->gather<Lookup>(std::exchange(masked_, {}));
-    return matrix_of<Lookup>(words, x.rows(), spec_.dimension, spec_.lookup_scale, kPieceRing);
+    return matrix_of<Lookup>(summed(words, spec_.most, spec_.dimension), x.rows(), spec_.dimension, spec_.lookup_scale,
+                             kPieceRing);
   });
 }
 
@@ -206,7 +229,7 @@ void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {
 }
 
 void ObliviousProduct::send_derivative(const ShareMatrix& share) {
-  const ot::TableKeeper::Sent<UInt128> sent = keys_->keeper->scatter<UInt128>(share.values());
+  const ot::TableKeeper::Sent<UInt128> sent = keys_->keeper->scatter<UInt128>(repeated(share, spec_.most));
   keys_.reset();
   session_.channel().send({steps::kPaddedDerivative, spec_.layer, sent.message.size(), share.rows(), share.cols()},
                           sent.message);

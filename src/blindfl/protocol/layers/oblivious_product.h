@@ -12,8 +12,8 @@
 #include "blindfl/protocol/layers/weight_product.h"
 
 // Products of categories with an embedding table by oblivious transfer (ot/tables): exact, and without ciphertexts. A
-// row of X has one category at most; a row that has none looks up a spare one, whose row of the table is 0 and whose
-// gradient is dropped.
+// row of X looks up as many categories as it may have at most, and adds them up; in the place of those that it lacks it
+// looks up a spare one, whose row of the table is 0 and whose gradient is dropped.
 //
 //   has X and U                                       the other, which has V
 //     ask, send_ask        --- choices, hidden --->     receive_ask, take_ask
@@ -39,6 +39,7 @@ struct ObliviousProductSpec {
   std::string layer_name;  ///< for error messages
   std::uint32_t layer = 0;
   std::size_t dimension = 0;
+  std::size_t most = 1;   ///< categories of a row
   int lookup_scale = 0;   ///< that V is rounded to
   int gradient_ring = 0;  ///< of shares of X^T D
 };
@@ -46,9 +47,10 @@ struct ObliviousProductSpec {
 /// Categories that a table may have: beside them there is the spare one.
 inline constexpr std::size_t kMostLookupCategories = ot::TablePlan::kMostRows - 1;
 
-/// What looking up in a table costs, and its gradient: the spare category is in it. Throws InvalidArgument, with the
-/// reason, if there are more rows, categories or dimensions than it takes.
-[[nodiscard]] ot::TablePlan lookup_plan(std::size_t rows, std::size_t categories, std::size_t dimension);
+/// What looking up in a table costs, and its gradient: the spare category is in it. Look-ups are rows times the most
+/// categories of a row. Throws InvalidArgument, with the reason, if there are more look-ups, categories or dimensions
+/// than it takes.
+[[nodiscard]] ot::TablePlan lookup_plan(std::size_t lookups, std::size_t categories, std::size_t dimension);
 
 /// One party's side of a table that is looked up in, and learns, by oblivious transfer.
 class ObliviousProduct final : public WeightProduct {
@@ -62,7 +64,7 @@ class ObliviousProduct final : public WeightProduct {
 
   OtCount ots(std::size_t rows) override;
   std::uint64_t ask_bytes(std::size_t rows) override { return plan(rows).ask_bytes(); }
-  /// Throws InvalidArgument if a row has something else than one category or none.
+  /// Throws InvalidArgument if a row has more categories than it may, or parts of them.
   void ask(LookupKeys& keys, const IntMatrix& x) override;
   void send_ask(LookupKeys& keys) override;
   void receive_ask(LookupKeys& keys, std::size_t rows) override;

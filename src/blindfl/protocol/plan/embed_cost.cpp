@@ -60,7 +60,7 @@ LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedFi
   const std::string refused = ot_refusal(field);
   require<InvalidArgument>(refused.empty(), "field '", field.field.name, "': ", refused);
   const std::size_t dimension = params.spec().dimension;
-  const ot::TablePlan plan = lookup_plan(params.spec().batch, field.field.categories, dimension);
+  const ot::TablePlan plan = lookup_plan(params.spec().batch * field.field.most, field.field.categories, dimension);
   const double blocks =
       plan.keys_blocks() + plan.rows_blocks(sizeof(std::uint64_t)) + plan.rows_blocks(sizeof(UInt128));
   const double seconds = kSecondsOfBlock * blocks + kOtSeconds * static_cast<double>(plan.ots());
