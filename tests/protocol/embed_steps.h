@@ -45,7 +45,8 @@ class EmbedSteps {
     return spec;
   }
 
-  explicit EmbedSteps(bool mask) : scheme_({.mask = mask}) {}
+  explicit EmbedSteps(bool mask) : EmbedSteps(mask, make_spec()) {}
+  EmbedSteps(bool mask, EmbedMatMulSpec spec) : scheme_({.mask = mask}), spec_(std::move(spec)) {}
 
   /// One forward and one backward pass. Half of the rows of two fields have the same category, and half of those of the
   /// other two have none: they must be hidden like any other.
@@ -261,7 +262,7 @@ class EmbedSteps {
 
   testing::PlainScheme scheme_;
   SeededRandom random_{1};
-  EmbedMatMulSpec spec_ = make_spec();
+  EmbedMatMulSpec spec_;
   EmbedPair pair_{scheme_, spec_};
   std::vector<IntMatrix> categories_[2];
   Derivative derivative_;

@@ -37,6 +37,7 @@ struct Trace {
   Update update = Update::kExchanged;
   double momentum = 0;
   Top top = Top::kOpen;
+  bool by_ot = false;  ///< tables
 };
 
 void PrintTo(const Trace& trace, std::ostream* out) {
@@ -71,6 +72,8 @@ const Trace kTraces[] = {
      .update = Update::kEncrypted,
      .momentum = 0.9},
     {.name = "embed_shared_lattice", .embeddings = true, .schemes = {"lattice"}, .top = Top::kShared},
+    {.name = "embed_ot", .embeddings = true, .schemes = {"lattice"}, .by_ot = true},
+    {.name = "embed_shared_ot", .embeddings = true, .schemes = {"lattice"}, .top = Top::kShared, .by_ot = true},
     {.name = "embed_shared_encrypted",
      .embeddings = true,
      .schemes = {"paillier"},
@@ -97,6 +100,7 @@ EmbedMatMulSpec embed_spec(const Trace& trace) {
     for (EmbedField& field : *fields) {
       field.scheme = trace.learns;
       field.update = trace.update;
+      if (trace.by_ot) field.scheme = kByOt;
     }
   }
   spec.top = trace.top;
