@@ -12,6 +12,7 @@
 #include "blindfl/protocol/layers/oblivious_product.h"
 #include "nn/deep_fixture.h"
 #include "protocol/embed_fixture.h"
+#include "testing/real_data.h"
 #include "testing/thrown.h"
 
 namespace blindfl::nn::shared_embed_test {
@@ -33,10 +34,10 @@ torch::Tensor random_derivative(std::size_t out, int seed) {
 }
 
 /// Of the summed loss, as a top on shares would leave it with both parties.
-std::pair<ShareMatrix, ShareMatrix> shared(const torch::Tensor& dz) {
+std::pair<ShareMatrix, ShareMatrix> shared(const torch::Tensor& dz, std::size_t real_rows = kBatch) {
   Random random;
   return split(encode_ring(kBatch, static_cast<std::size_t>(dz.size(1)),
-                           to_vector(dz.to(torch::kFloat64) * static_cast<double>(kBatch)), 30, 256.0),
+                           to_vector(dz.to(torch::kFloat64) * static_cast<double>(real_rows)), 30, 256.0),
                random);
 }
 
@@ -91,9 +92,10 @@ class SharedEmbedTop : public ::testing::Test {
     options_.categories.table_deviation = 0.5;
   }
 
+  [[nodiscard]] std::size_t rows_of(std::size_t step) const { return kBatch - (step % 4 == 3 ? missing_of_last_ : 0); }
   [[nodiscard]] data::Batch batch(Party party, std::size_t step) const {
-    std::vector<std::uint32_t> rows(kBatch);
-    for (std::uint32_t i = 0; i < kBatch; ++i) rows[i] = static_cast<std::uint32_t>(kBatch * (step % 4)) + i;
+    std::vector<std::uint32_t> rows(rows_of(step));
+    for (std::uint32_t i = 0; i < rows.size(); ++i) rows[i] = static_cast<std::uint32_t>(kBatch * (step % 4)) + i;
     return data::make_batch(data_->at(party), rows, kBatch);
   }
   /// Forward, and the layer's part of a backward pass, as a shared top calls for it. Returns the share of Z.
@@ -102,7 +104,7 @@ class SharedEmbedTop : public ::testing::Test {
                    std::size_t step) const {
     const SourceOutput output = source->shares(batch(s.party(), step));
     const ShareMatrix& share = s.party() == Party::kA ? shares.first : shares.second;
-    for (const auto& part : output.parts) part(protocol::shared_derivative(kBatch, share));
+    for (const auto& part : output.parts) part(protocol::shared_derivative(rows_of(step), share));
     return output.shares.front().output.share;
   }
   void train(Plain& plain, const torch::Tensor& dz, const SgdOptions& options) const {
@@ -123,6 +125,7 @@ class SharedEmbedTop : public ::testing::Test {
   testing::TwoParties parties_{scheme_, testing::Record::kNo};
   std::optional<CategoricalData> data_;
   TwoSourceOptions options_;
+  std::size_t missing_of_last_ = 0;  ///< rows, of every fourth batch
 };
 
 TEST_F(SharedEmbedTop, TrainsTablesAndWeightsAsTorchDoes) {
@@ -293,20 +296,59 @@ TEST_F(SharedEmbedTop, TrainsAllOfWideAndDeepOnShares) {
   }
 }
 
-/// One category in a row; B's second table is so large that look-ups share bins, the others are chained.
-class SharedEmbedTopByOt : public SharedEmbedTop {
+/// Tables of one category in a row, by oblivious transfer, of any size at either party or both. The last batch of each
+/// round is short; in the table named "same" every row has one category.
+struct Vocabularies {
+  std::string name;
+  std::vector<std::size_t> of_a;
+  std::vector<std::size_t> of_b;
+};
+void PrintTo(const Vocabularies& v, std::ostream* out) {
+  *out << v.name;
+}
+
+class SharedEmbedTopByOt : public SharedEmbedTop, public ::testing::WithParamInterface<Vocabularies> {
  protected:
-  SharedEmbedTopByOt()
-      : SharedEmbedTop({{.name = "a1", .categories = 12}, {.name = "a2", .categories = 3}},
-                       {{.name = "b1", .categories = 9}, {.name = "b2", .categories = 4000}}) {
+  SharedEmbedTopByOt() : SharedEmbedTop({{.name = "a", .categories = 3}}, {{.name = "b", .categories = 3}}) {
+    missing_of_last_ = 7;
     options_.categories.table_scheme = protocol::kByOt;
+    SeededRandom random(4);
+    for (const Party party : {Party::kA, Party::kB}) {
+      auto& fields = party == Party::kA ? data_->categories.fields_a : data_->categories.fields_b;
+      auto& encoded = (party == Party::kA ? data_->a : data_->b).fields;
+      fields.clear();
+      encoded.clear();
+      const auto add = [&](const std::string& name, std::size_t categories) {
+        fields.push_back({.name = name, .categories = categories});
+        std::vector<IntMatrix::Column> drawn(4 * kBatch, 5);
+        for (auto& c : drawn) {
+          if (name != "same") c = static_cast<IntMatrix::Column>(random.below(categories));
+        }
+        encoded.push_back(encode_categories(fields.back(), drawn));
+      };
+      const auto& sizes = party == Party::kA ? GetParam().of_a : GetParam().of_b;
+      for (const std::size_t n : sizes) add(std::to_string(n), n);
+      if (!sizes.empty()) add("same", 48);
+    }
   }
 };
 
+std::vector<Vocabularies> all_vocabularies() {
+  std::vector<Vocabularies> all{
+      {"both", {1, 47, 49, 10000}, {2, 48, 300}}, {"only_a", {12, 4000}, {}}, {"only_b", {}, {300, 4000}}};
+  if (testing::long_runs()) all.push_back({"largest", {100000}, {2}});
+  return all;
+}
+
+TEST(SharedEmbedTopByOtVocabularies, AreChainedAndInBins) {
+  const auto way = [](std::size_t categories) { return protocol::lookup_plan(kBatch, categories, 4).way(); };
+  for (const std::size_t categories : {1, 12, 49, 300}) EXPECT_EQ(way(categories), ot::TableWay::kChain);
+  for (const std::size_t categories : {4000, 10000, 100000}) EXPECT_EQ(way(categories), ot::TableWay::kBins);
+}
+
 // Torch goes first, down the squares of Z less what is wanted of each row, and the layers take its derivatives.
-TEST_F(SharedEmbedTopByOt, TrainsTablesAndWeightsAsTorchDoes) {
-  ASSERT_EQ(protocol::lookup_plan(kBatch, 4000, 4).way(), ot::TableWay::kBins);
-  ASSERT_EQ(protocol::lookup_plan(kBatch, 12, 4).way(), ot::TableWay::kChain);
+// Rows that a short batch lacks have derivatives here, too: what they look up is nothing, and nothing learns from them.
+TEST_P(SharedEmbedTopByOt, TrainsTablesAndWeightsAsTorchDoes) {
   const SgdOptions sgd{.learning_rate = 0.05, .momentum = 0.9};
   const auto layers = make_layers();
   const Plain before(layers.first, layers.second);
@@ -319,8 +361,8 @@ TEST_F(SharedEmbedTopByOt, TrainsTablesAndWeightsAsTorchDoes) {
     plain.zero_grad();
     z.push_back(wanted.z(batch(Party::kA, i).fields, batch(Party::kB, i).fields));
     const torch::Tensor targets = random_derivative(kOut, static_cast<int>(i % 4)) * double{kBatch};
-    const torch::Tensor dz = (z.back().detach() - targets) / double{kBatch};
-    shares.push_back(shared(dz));
+    const torch::Tensor dz = (z.back().detach() - targets) / static_cast<double>(rows_of(i));
+    shares.push_back(shared(dz, rows_of(i)));
     z.back().backward(dz);
     for (const torch::Tensor& p : wanted.parameters) {
       if (i == 0) gradients.push_back(p.grad().clone());
@@ -361,6 +403,9 @@ TEST_F(SharedEmbedTopByOt, TrainsTablesAndWeightsAsTorchDoes) {
   EXPECT_LE(wanted.difference(Plain(layers.first, layers.second)), 1e-3);
   EXPECT_GT(wanted.difference(before), 1e-1);
 }
+
+INSTANTIATE_TEST_SUITE_P(Tables, SharedEmbedTopByOt, ::testing::ValuesIn(all_vocabularies()),
+                         [](const auto& info) { return info.param.name; });
 
 // Both kinds of source layers may feed one Z: their shares are added, and each takes its part of dZ.
 TEST_F(SharedEmbedTop, AddsUpWithALayerOfFeatures) {
