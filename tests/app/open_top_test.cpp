@@ -73,7 +73,7 @@ TEST(Consent, UnderASharedTopIsAskedForFineScoresAlone) {
   const auto facts = [&] { return open_top_facts(shared, numeric_shape(54), numeric_shape(0)); };
   job::Own own;
   EXPECT_THAT(refusal(own, facts()), SizeIs(0)) << "B does not see Z";
-  EXPECT_FALSE(outright_warning(own, facts()).has_value());
+  EXPECT_THAT(part_warnings(own, facts()), SizeIs(0));
   EXPECT_EQ(consent_line(own, facts()),
             "Shared top: B learns the scores of rows that both agree to score, rounded to 4 fractional bits; nothing "
             "else.");
@@ -155,9 +155,65 @@ TEST(Consent, IsAnOptionOfAsAlone) {
 
 TEST(StartWarnings, NameBWithoutFeaturesAtA) {
   const run::DisclosureFacts facts = open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(0));
-  EXPECT_THAT(outright_warning({}, facts).value_or(""), HasSubstr("B has no features"));
-  EXPECT_EQ(outright_warning({.party = Party::kB}, facts), std::nullopt);
-  EXPECT_EQ(outright_warning({}, open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(1))), std::nullopt);
+  EXPECT_THAT(part_warnings({}, facts), ElementsAre(HasSubstr("B has no features")));
+  EXPECT_THAT(part_warnings({.party = Party::kB}, facts), SizeIs(0));
+  EXPECT_THAT(part_warnings({}, open_top_facts(mlp(64, 10), numeric_shape(54), numeric_shape(1))), SizeIs(0));
+}
+
+TEST(StartWarnings, NameALayerThatBHasNoFeaturesFor) {
+  job::Shared wdl = mlp(4, 10);
+  wdl.model.kind = job::ModelKind::kWdl;
+  PartyShape a = numeric_shape(3);
+  a.fields = parse_fields("20", "fields");
+  EXPECT_THAT(part_warnings({}, open_top_facts(wdl, a, numeric_shape(2))),
+              ElementsAre("WARNING: B has no categories: what it sees of their layer is A's part outright."));
+}
+
+/// A shop with numbers and a bank with numbers and categories, and B with both.
+class WithTwoAs : public ::testing::Test {
+ protected:
+  WithTwoAs() {
+    wdl_.model.kind = job::ModelKind::kWdl;
+    bank_.fields = parse_fields("20", "fields");
+  }
+  [[nodiscard]] run::DisclosureFacts facts(std::optional<std::size_t> place) const {
+    return open_top_facts(wdl_, ShapesOfA({numeric_shape(3), bank_}, {"shop", "bank"}), bank_, place);
+  }
+  job::Shared wdl_ = mlp(4, 10);
+  PartyShape bank_ = numeric_shape(2);
+};
+
+TEST_F(WithTwoAs, TheOneThatAloneHasCategoriesIsWarned) {
+  EXPECT_THAT(part_warnings({}, facts(1)),
+              ElementsAre("WARNING: No other A has categories: of their layer B sees this A's part beside its own, and "
+                          "no sum over A's."));
+  EXPECT_THAT(part_warnings({}, facts(0)), SizeIs(0));
+  EXPECT_THAT(part_warnings({.party = Party::kB}, facts({})), SizeIs(0));
+  EXPECT_THAT(consent_line({}, facts(1)),
+              HasSubstr("; no other A has categories: of their layer B sees this A's part "));
+  EXPECT_THAT(consent_line({}, facts(0)), Not(HasSubstr("no other A")));
+}
+
+TEST_F(WithTwoAs, ABWithoutFeaturesSeesTheirSumAndNoPartOutright) {
+  const ShapesOfA both({numeric_shape(3), numeric_shape(5)}, {"shop", "bank"});
+  const run::DisclosureFacts of_sum = open_top_facts(mlp(64, 10), both, numeric_shape(0), 0);
+  EXPECT_THAT(part_warnings({}, of_sum), SizeIs(0));
+  EXPECT_THAT(open_top_line(of_sum), Not(HasSubstr("outright")));
+  const ShapesOfA one({numeric_shape(3), numeric_shape(0)}, {"shop", "bank"});
+  EXPECT_THAT(part_warnings({}, open_top_facts(mlp(64, 10), one, numeric_shape(0), 0)),
+              ElementsAre("WARNING: Neither B nor another A has numeric features: what B sees of their layer is this "
+                          "A's part outright."));
+}
+
+TEST_F(WithTwoAs, BeforeTheyMeetEachIsToldWhatMayBeSo) {
+  job::Job job;
+  job.shared = wdl_;
+  job.own.link.name = "bank";
+  job.own.link.others = {{.name = "shop"}};
+  const std::vector<std::string> lines = refusal(job.own, open_top_facts(job, bank_));
+  ASSERT_THAT(lines, SizeIs(3));
+  EXPECT_THAT(lines[1], AllOf(HasSubstr("; if no other A has numeric features, B sees this A's part of their layer "),
+                              HasSubstr("; if no other A has categories, B sees this A's part of their layer alone")));
 }
 
 TEST(StartWarnings, NameASeedAtWhoeverSetIt) {

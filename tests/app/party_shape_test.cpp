@@ -3,7 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "blindfl/base/error.h"
+#include "blindfl/base/int128.h"
+#include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/output_masks.h"
+#include "blindfl/run/steps.h"
 #include "testing/plain/plain_scheme.h"
 #include "testing/several_parties.h"
 #include "testing/two_parties.h"
@@ -63,6 +69,16 @@ TEST(PartyShapeBytes, ThatAreCutOrChangedAreRefusedOrAnotherShape) {
   }
 }
 
+using OutputShape = protocol::OutputMasks::Shape;
+
+/// As B passes on what an A said.
+void pass_on(protocol::Session& session, std::size_t of, const PartyShape& shape) {
+  const Bytes bytes = bytes_of(shape);
+  const auto number = static_cast<std::uint32_t>(2 * of);
+  session.channel().send({run::steps::kShapeOfOther, number, 8}, [&](ByteSink& out) { out.write_u64(bytes.size()); });
+  session.channel().send({run::steps::kShapeOfOther, number + 1, bytes.size()}, bytes);
+}
+
 TEST(PartyShapeExchange, TellsEachPartyTheOthersNumbersAndNoNames) {
   const testing::PlainScheme scheme;
   testing::TwoParties parties(scheme);
@@ -93,6 +109,40 @@ TEST(PartyShapeExchange, TellsAllPartiesWhatAllAsHave) {
     EXPECT_EQ(shapes.a.name(2), "a3");
     EXPECT_EQ(shapes.a.together().numeric, 33U);
   }
+}
+
+/// Whether the masks of two A's cancel after B, which passes on a shape of a1's to a2, has told them all shapes.
+bool masks_cancel(const PartyShape& told_of_a1) {
+  const testing::PlainScheme scheme;
+  testing::SeveralParties parties(2, scheme);
+  const std::vector<std::string> names = testing::names_of_as(2);
+  const OutputShape shape{8, 8, 40};
+  const auto [masks, none] = parties.run(
+      [&](std::size_t place, protocol::Session& s) {
+        (void)exchange_shapes(s, some_shape(), names, place);
+        const auto mask = s.output_masks()->next(shape);
+        return std::vector<std::uint64_t>(mask.begin(), mask.end());
+      },
+      [&](const protocol::Sessions& all) {
+        const PartyShape mine{.numeric = 3};
+        std::vector<PartyShape> said;
+        for (protocol::Session* session : all) said.push_back(exchange_shapes(*session, mine));
+        pass_on(all[0], 1, said[1]);
+        pass_on(all[1], 0, told_of_a1);
+      });
+  return std::ranges::equal(masks[0], masks[1], [&](std::uint64_t a, std::uint64_t b) {
+    return low_bits(UInt128{a} + UInt128{b}, shape.ring_bits) == 0;
+  });
+}
+
+TEST(PartyShapeExchange, LeavesNoMaskThatCancelsWhereBPassesOnAnotherShapeThanItWasTold) {
+  EXPECT_TRUE(masks_cancel(some_shape())) << "the control";
+  PartyShape invented = some_shape();
+  invented.numeric += 1;
+  EXPECT_FALSE(masks_cancel(invented));
+  PartyShape none = some_shape();
+  none.fields.clear();
+  EXPECT_FALSE(masks_cancel(none));
 }
 
 }  // namespace

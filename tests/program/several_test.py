@@ -1,6 +1,7 @@
 """A lender (B) with a shop and a bank (A's): three processes over TLS, from tables to scores."""
 
 import hashlib
+import html
 import json
 import random
 import re
@@ -178,6 +179,12 @@ class Several(ProgramTest):
         self.assertIn("shop has 2 numeric features", parties["b"].printed())
         self.assertIn("layer 'wide with bank'", parties["b"].printed())
         self.assertNotIn("with bank", parties["shop"].printed())
+        alone = "No other A has categories: of their layer B sees this A's part beside its own"
+        self.assertIn(f"WARNING: {alone}", parties["bank"].printed())
+        self.assertNotIn("No other A", parties["shop"].printed())
+        report = html.unescape((trio.b / "run/report.html").read_text())
+        self.assertIn("Of the A's only bank has categories: of their layer B sees bank's part beside its own", report)
+        self.assertIn("in the layer of numeric features: only the sum over all 2 A's", report)
         self.check_audit(trio)
         self.check_predicted(trio)
 

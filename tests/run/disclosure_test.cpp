@@ -6,6 +6,7 @@
 #include <string>
 
 #include "blindfl/base/error.h"
+#include "blindfl/run/several_as.h"
 
 namespace blindfl::run::disclosure_test {
 namespace {
@@ -14,8 +15,10 @@ using ::testing::AllOf;
 using ::testing::AnyOf;
 using ::testing::Contains;
 using ::testing::Each;
+using ::testing::ElementsAre;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 using ::testing::Not;
 using ::testing::StartsWith;
 
@@ -197,6 +200,77 @@ TEST(Disclosure, OfSeveralAsIsThatOfTheirSum) {
     EXPECT_THAT(at_a.could_work_out, Contains(HasSubstr("where " + others + " tell B their own parts")));
     EXPECT_THAT(at_a.never_saw, Contains(StartsWith("What " + others + " sent to B")));
   }
+}
+
+/// Three A's, of whom two have numbers and one categories; B has numbers alone.
+DisclosureFacts of_three_as(const std::string& own = {}) {
+  DisclosureFacts model{.categorical = true};
+  model.as = 3;
+  model.own_name = own;
+  const std::size_t numbers = own == "till" ? 0 : 5;
+  const std::size_t categories = own.empty() || own == "till" ? 9 : 0;
+  model.numeric_layer = {.in_a = numbers, .out = 1, .in_b = true, .of = {{"shop", "bank"}}};
+  model.category_layer = {.in_a = categories, .out = 4, .in_b = false, .of = {{"till"}}};
+  model.b_has_features = true;
+  model.openings = 10;
+  return model;
+}
+
+TEST(Disclosure, OfSeveralAsSaysOfWhichLayersBSeesOneAsPartAlone) {
+  const Disclosure at_b = disclosure_of(Party::kB, of_three_as());
+  EXPECT_THAT(at_b.could_work_out, Contains("Of the A's only till has categories, and B has none: what B sees of their "
+                                            "layer is till's part outright."));
+  EXPECT_THAT(at_b.never_saw, Contains("The part of one A in the layer of numeric features: only the sum over shop and "
+                                       "bank, unless all others of them tell theirs."));
+  EXPECT_THAT(at_b.never_saw, Each(Not(AnyOf(HasSubstr("sum over all"), HasSubstr("in the layer of categories")))));
+  EXPECT_THAT(at_b.never_saw, Contains(HasSubstr("only their sum, rounded to 16 fractional bits, but for the layer of "
+                                                 "categories.")));
+
+  const Disclosure at_till = disclosure_of(Party::kA, of_three_as("till"));
+  EXPECT_THAT(at_till.could_work_out, Contains("Neither B nor another A has categories: what B sees of their layer is "
+                                               "this A's part outright."));
+  EXPECT_THAT(at_till.could_work_out, Each(Not(HasSubstr("sum over this A")))) << "it has nothing in a sum";
+
+  const Disclosure at_shop = disclosure_of(Party::kA, of_three_as("shop"));
+  EXPECT_THAT(at_shop.could_work_out, Contains(AllOf(StartsWith("Of the layer of numeric features B sees the sum over "
+                                                                "this A and bank."),
+                                                     HasSubstr("where bank tells B its own part"))));
+  EXPECT_THAT(at_shop.could_work_out, Each(Not(HasSubstr("outright"))));
+
+  DisclosureFacts all_have = of_three_as();
+  all_have.category_layer.of = {"shop", "bank", "till"};
+  const Disclosure in_sums = disclosure_of(Party::kB, all_have);
+  EXPECT_THAT(in_sums.never_saw, Contains(AllOf(StartsWith("The part of one A in the layer of categories: "),
+                                                HasSubstr("only the sum over all 3 A's"))));
+  EXPECT_THAT(
+      in_sums.could_work_out,
+      Contains("B has no categories: what it sees of their layer is the sum over shop, bank and till outright."));
+  EXPECT_THAT(in_sums.could_work_out, Each(Not(HasSubstr("only till"))));
+}
+
+TEST(LoneParts, AreThoseThatNoOtherPartHides) {
+  DisclosureFacts model = of_three_as("till");
+  model.category_layer.in_b = true;
+  EXPECT_THAT(lone_parts(model),
+              ElementsAre("no other A has categories: of their layer B sees this A's part beside its own, and no sum "
+                          "over A's"));
+  EXPECT_THAT(lone_parts(of_three_as("shop")), IsEmpty());
+  model.category_layer.of.reset();
+  EXPECT_THAT(lone_parts(model), ElementsAre("if no other A has categories, B sees this A's part of their layer alone, "
+                                             "and no sum over A's"));
+  model.shared_top = true;
+  EXPECT_THAT(lone_parts(model), IsEmpty());
+  DisclosureFacts one{.categorical = true};
+  one.numeric_layer = {.in_a = 3, .out = 1, .in_b = true};
+  one.category_layer = {.in_a = 9, .out = 4, .in_b = false};
+  one.b_has_features = true;
+  EXPECT_THAT(lone_parts(one), ElementsAre("B has no categories: what it sees of their layer is A's part outright"));
+  one.b_has_features = false;
+  one.numeric_layer.in_b = false;
+  EXPECT_THAT(lone_parts(one), IsEmpty()) << "said of Z as a whole";
+  EXPECT_TRUE(open_top_reach(one).outright);
+  one.as = 2;
+  EXPECT_FALSE(open_top_reach(one).outright) << "a sum over two";
 }
 
 TEST(Disclosure, DependsOnWhatTheModelHas) {

@@ -3,6 +3,8 @@
 #include <initializer_list>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/text.h"
+#include "blindfl/run/several_as.h"
 
 // The one place of these words. They follow SECURITY.md, "What each party must not learn" and "What leaks all the
 // same": what changes there changes here.
@@ -95,7 +97,8 @@ Texts learned_by_b(const DisclosureFacts& model) {
   const bool alone = open_top_reach(model).outright;
   return those_that_hold({
       {!alone, "The output of the first layer (Z) of every row, each time it was computed, " + rounding_of(model) +
-                   ". It is the sum of A's part and B's part."},
+                   (model.as > 1 ? ". It is the sum of the A's parts and B's part, of each kind of features by itself."
+                                 : ". It is the sum of A's part and B's part.")},
       {alone, "The output of the first layer (Z) of every row, each time it was computed, " + rounding_of(model) +
                   ". B has no features, so it is A's part itself (X_A W_A)."},
       {true,
@@ -263,12 +266,13 @@ Texts never_seen_by_b_of_shared_top(const DisclosureFacts& model) {
 
 Texts never_seen_by_b(const DisclosureFacts& model) {
   const bool alone = open_top_reach(model).outright;
+  const Texts outright = outright_layers(model);
   return those_that_hold({
       {true,
        "A message that holds A's features, or tells which of them are not zero. It does not need one to work out those "
        "that are 0 or 1: see above."},
-      {!alone,
-       "A's part of the output and its own part, apart from each other: only their sum, " + rounding_of(model) + "."},
+      {!alone, "A's part of the output and its own part, apart from each other: only their sum, " + rounding_of(model) +
+                   (outright.empty() ? "." : ", but for the layer of " + listed(outright) + ".")},
       {true,
        "A message that holds A's trained weights or their gradients: they follow only from A's features, as above."},
       {model.numeric && !alone, "Its own weights to the last bit: what A drew for them at the start is missing."},
@@ -286,8 +290,8 @@ Texts never_seen_by_b(const DisclosureFacts& model) {
 OpenTopReach open_top_reach(const DisclosureFacts& model) {
   return {.span = (model.numeric && spans(model.numeric_layer)) || (model.categorical && spans(model.category_layer)),
           .differences = model.openings > 1,
-          .outright = model.b_has_features.has_value() && !*model.b_has_features,
-          .may_be_outright = !model.b_has_features.has_value()};
+          .outright = model.as == 1 && model.b_has_features.has_value() && !*model.b_has_features,
+          .may_be_outright = model.as == 1 && !model.b_has_features.has_value()};
 }
 
 std::string open_top_warning() {
@@ -308,6 +312,7 @@ std::vector<std::string> open_top_ways(const DisclosureFacts& model) {
   if (reach.span) ways.push_back(span_sentence(model));
   if (reach.differences) ways.push_back(difference_sentence(model));
   if (reach.outright) ways.emplace_back("B has no features of its own: Z is A's part of each row (X_A W_A) outright.");
+  for (const std::string& words : lone_parts(model)) ways.push_back(as_sentence(words));
   return ways;
 }
 
@@ -337,24 +342,6 @@ Disclosure disclosure_of_one(Party party, const DisclosureFacts& model) {
   return {.learned = joined(learned_by_both(model, party), learned_by_b(model)),
           .could_work_out = within_reach_of_b(model),
           .never_saw = never_seen_by_b(model)};
-}
-
-/// With several A's.
-void add_several(Party party, const DisclosureFacts& model, Disclosure& all) {
-  if (model.as < 2) return;
-  const std::string others = model.as == 2 ? "the other A" : "the other " + std::to_string(model.as - 1) + " A's";
-  if (party == Party::kA) {
-    all.learned.push_back("Of " + others +
-                          ": that they take part, how many features each has and how these are encoded, and how many "
-                          "rows all have in common.");
-    all.could_work_out.push_back(
-        "B sees the sum of what all A's put into Z. Whatever is said here of this A's features is so where " + others +
-        " tell B their own parts: then B sees this A's alone.");
-    all.never_saw.push_back("What " + others + " sent to B, but for what all A's agree on to hide their parts.");
-    return;
-  }
-  all.never_saw.push_back("The part of one A in Z: only the sum over all " + std::to_string(model.as) +
-                          " A's, unless all others tell theirs.");
 }
 
 }  // namespace

@@ -19,8 +19,10 @@ enum class Matching {
 
 /// A source layer as whoever sees its outputs Z sees it.
 struct LayerFacts {
-  std::size_t in_a = 0;  ///< A's features; of categories, those of all of A's fields together
-  std::size_t out = 0;   ///< outputs of a row
+  std::size_t in_a = 0;                          ///< A's features; of categories, those of all of A's fields together
+  std::size_t out = 0;                           ///< outputs of a row
+  std::optional<bool> in_b{};                    ///< whether B has features in it; nothing: not known yet
+  std::optional<std::vector<std::string>> of{};  ///< of several A's, who has features in it; nothing: not known yet
 };
 
 /// What there is to know of a model to say who learns what.
@@ -43,6 +45,7 @@ struct DisclosureFacts {
   std::size_t scored_rows = 0;   ///< whose scores were opened at the end; 0: none, or not known
   bool opens_mean_loss = false;  ///< of rows kept back, after each epoch
   std::size_t as = 1;            ///< A's; of several, what is said of A's features is said of all of them together
+  std::string own_name{};        ///< at one of several A's: what it is called; in_a is its own then
   std::optional<Party>
       weight_seed{};  ///< whose shares of the initial weights follow from a number in its job, as far as is known
 };
@@ -51,8 +54,8 @@ struct DisclosureFacts {
 struct OpenTopReach {
   bool span = false;             ///< (a): a layer has at least as many outputs as A has features in it
   bool differences = false;      ///< (b): rows are opened again while weights change
-  bool outright = false;         ///< B has no features: Z is A's part itself
-  bool may_be_outright = false;  ///< it is not known yet whether B has any
+  bool outright = false;         ///< B has no features, and there is one A: Z is A's part itself
+  bool may_be_outright = false;  ///< the same, if B turns out to have none
 };
 [[nodiscard]] OpenTopReach open_top_reach(const DisclosureFacts& model);
 

@@ -127,7 +127,7 @@ void run_plan(const Arguments& arguments, std::ostream& out) {
   out << estimate_text(expected);
   out << one_hot_text(expected, cheaper_one_hot(job.shared, facts.a, facts.b, facts.rows, link, speed));
   if (job.own.party == Party::kA) {
-    out << consent_line(job.own, open_top_facts(job.shared, facts.a[0], facts.b)) << "\n";
+    out << consent_line(job.own, open_top_facts(job.shared, facts.a, facts.b, 0)) << "\n";
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "blindfl/app/plan/job_layers.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/run/several_as.h"
 
 namespace blindfl::app {
 
@@ -43,20 +44,46 @@ bool accepts(const job::Own& own, const run::DisclosureFacts& facts) {
 
 }  // namespace
 
-run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
-                                    const std::optional<PartyShape>& b) {
+run::DisclosureFacts open_top_facts(const job::Shared& shared, const ShapesOfA& a, const std::optional<PartyShape>& b,
+                                    std::optional<std::size_t> place) {
   const SourceWidths widths = source_widths(shared.model);
+  const PartyShape all = a.together();
+  const bool is_one_of_several = place && a.several();
+  const PartyShape& own = is_one_of_several ? a[*place] : all;
   run::DisclosureFacts facts;
-  facts.numeric = a.numeric > 0 || (b && b->numeric > 0);
+  facts.as = a.size();
+  if (is_one_of_several) facts.own_name = a.name(*place);
+  facts.numeric = all.numeric > 0 || (b && b->numeric > 0);
   facts.categorical = has_embeddings(shared.model.kind);
-  facts.numeric_layer = {.in_a = a.numeric, .out = widths.numeric};
-  facts.category_layer = {.in_a = categories_of(a), .out = widths.categories};
-  if (b) facts.b_has_features = b->numeric > 0 || !b->fields.empty();
+  facts.numeric_layer = {.in_a = own.numeric, .out = widths.numeric};
+  facts.category_layer = {.in_a = categories_of(own), .out = widths.categories};
+  if (b) {
+    facts.b_has_features = b->numeric > 0 || !b->fields.empty();
+    facts.numeric_layer.in_b = b->numeric > 0;
+    facts.category_layer.in_b = !b->fields.empty();
+  }
+  if (a.several()) {
+    facts.numeric_layer.of.emplace();
+    facts.category_layer.of.emplace();
+    for (std::size_t i = 0; i < a.size(); ++i) {
+      if (a[i].numeric > 0) facts.numeric_layer.of->push_back(a.name(i));
+      if (!a[i].fields.empty()) facts.category_layer.of->push_back(a.name(i));
+    }
+  }
   facts.openings = shared.training.epochs.value_or(kFewestEpochs);
   facts.output_scale = shared.model.output_scale;
   facts.shared_top = shared.model.shared_top();
   facts.score_bits = shared.model.score_bits;
   facts.opens_mean_loss = shared.training.validation_share > 0;
+  return facts;
+}
+
+run::DisclosureFacts open_top_facts(const job::Job& job, const PartyShape& own) {
+  run::DisclosureFacts facts = open_top_facts(job.shared, own, std::nullopt);
+  if (job.own.link.several_as()) {
+    facts.as = job.own.link.names_of_as().size();
+    facts.own_name = job.own.link.names_of_as().front();
+  }
   return facts;
 }
 
@@ -71,6 +98,7 @@ std::string open_top_line(const run::DisclosureFacts& facts, Opens opens) {
   }
   if (reach.outright) line += "; B has no features: Z is A's part (X_A W_A) outright";
   if (reach.may_be_outright) line += "; if B turns out to have no features, Z is A's part (X_A W_A) outright";
+  for (const std::string& words : run::lone_parts(facts)) line += "; " + words;
   return line;
 }
 
@@ -111,9 +139,14 @@ std::string consent_line(const job::Own& own, const run::DisclosureFacts& facts)
          (accepted ? "" : ": `train` will refuse to start") + ".";
 }
 
-std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts) {
-  if (own.party == Party::kB || facts.shared_top || !run::open_top_reach(facts).outright) return std::nullopt;
-  return "WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.";
+std::vector<std::string> part_warnings(const job::Own& own, const run::DisclosureFacts& facts) {
+  std::vector<std::string> warnings;
+  if (own.party == Party::kB || facts.shared_top) return warnings;
+  if (run::open_top_reach(facts).outright) {
+    warnings.emplace_back("WARNING: B has no features. What it sees, Z, is this party's part (X_A W_A) outright.");
+  }
+  for (const std::string& words : run::lone_parts(facts)) warnings.push_back("WARNING: " + run::as_sentence(words));
+  return warnings;
 }
 
 std::optional<std::string> seed_warning(const job::Own& own) {

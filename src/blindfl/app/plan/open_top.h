@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -16,9 +17,12 @@
 namespace blindfl::app {
 
 /// What there is to know of a job's model to say what B could work out, as far as the shapes are known: `b` is nothing
-/// before the peer has told its own.
-[[nodiscard]] run::DisclosureFacts open_top_facts(const job::Shared& shared, const PartyShape& a,
-                                                  const std::optional<PartyShape>& b);
+/// before the peer has told its own. `place` says which of several A's this party is, if it is one.
+[[nodiscard]] run::DisclosureFacts open_top_facts(const job::Shared& shared, const ShapesOfA& a,
+                                                  const std::optional<PartyShape>& b,
+                                                  std::optional<std::size_t> place = {});
+/// At A, before it has met anybody.
+[[nodiscard]] run::DisclosureFacts open_top_facts(const job::Job& job, const PartyShape& own);
 
 /// What is about to be opened: rows once in each epoch, or rows of a file once.
 enum class Opens { kTrainingRows, kScoredRows };
@@ -44,8 +48,9 @@ void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Ope
 /// What `plan` says at A: what B would see, and whether A's job accepts it. One line.
 [[nodiscard]] std::string consent_line(const job::Own& own, const run::DisclosureFacts& facts);
 
-/// What A is told where B has no features and the top is open; nothing otherwise, and at B.
-[[nodiscard]] std::optional<std::string> outright_warning(const job::Own& own, const run::DisclosureFacts& facts);
+/// What A is told where B sees its part of a layer without that of another A or, with one A, without B's own, under an
+/// open top; nothing otherwise, and at B.
+[[nodiscard]] std::vector<std::string> part_warnings(const job::Own& own, const run::DisclosureFacts& facts);
 
 /// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.
 [[nodiscard]] std::optional<std::string> seed_warning(const job::Own& own);

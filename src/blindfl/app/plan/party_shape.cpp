@@ -5,10 +5,12 @@
 #include <cmath>
 #include <cstdint>
 
+#include "blindfl/base/digest.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/output.h"
 #include "blindfl/run/steps.h"
 
 namespace blindfl::app {
@@ -53,6 +55,17 @@ PartyShape receive_shape(net::Channel& channel, const net::StepInfo& step, std::
   PartyShape shape;
   channel.receive({step, first + 1, size}, [&](ByteSource& in) { shape = read_shape(in); });
   return shape;
+}
+
+/// B could tell one A that another has features which it has not, and so that its part is in a sum. Told other shapes
+/// than another A, or than that one has, it makes masks that do not cancel.
+void bind_shapes(const protocol::Sessions& sessions, const AllShapes& shapes) {
+  if (!shapes.a.several()) return;
+  const Bytes all = write_to_bytes([&](ByteSink& out) {
+    for (const PartyShape& shape : shapes.a) write_shape(shape, out);
+    write_shape(shapes.b, out);
+  });
+  protocol::bind_outputs(sessions, "features", digest_of(all));
 }
 
 }  // namespace
@@ -153,6 +166,7 @@ AllShapes exchange_shapes(const protocol::Sessions& sessions, const PartyShape& 
     all.push_back(other == place ? mine : receive_shape(session.channel(), run::steps::kShapeOfOther, other));
   }
   shapes.a = ShapesOfA(std::move(all), names);
+  bind_shapes(sessions, shapes);
   return shapes;
 }
 

@@ -90,8 +90,9 @@ void take_shapes(const TrainingTask& task, const JobSession& connection, const P
     check_peer_shape(task.job.own.limits, agreed.shape_b);
     task.out << "the peer has " << words_of(agreed.shape_b) << "\n";
   }
-  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shape_a(), agreed.shape_b);
-  if (const auto warning = outright_warning(task.job.own, seen)) task.out << *warning << "\n" << std::flush;
+  const auto place = task.is_b() ? std::nullopt : std::optional(agreed.place);
+  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shapes_a, agreed.shape_b, place);
+  for (const std::string& warning : part_warnings(task.job.own, seen)) task.out << warning << "\n" << std::flush;
 }
 
 train::TrainOptions options_of(const TrainingTask& task, const AgreedRun& agreed, bool keeps_keys) {

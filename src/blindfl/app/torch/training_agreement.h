@@ -39,11 +39,6 @@ struct AgreedRun {
   JobLayers layers;
   JobEstimate expected;         ///< of the layers
   train::TrainOptions options;  ///< how far this run goes; layers are planned for the epochs of the job
-
-  /// Of A this A's, or of all of them together.
-  [[nodiscard]] PartyShape shape_a() const {
-    return job.own.party == Party::kA ? shapes_a[place] : shapes_a.together();
-  }
 };
 /// Aligns the rows, or takes them as the run aligned them, and compares the parties' features. Several A's agree before
 /// on what hides their parts.

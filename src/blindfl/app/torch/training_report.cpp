@@ -41,11 +41,6 @@ std::string epochs_text(const TrainingFacts& facts) {
              : count_text(facts.epochs) + ", planned for " + planned;
 }
 
-/// This A's, or of all A's together, of whom B sees the sum.
-PartyShape shape_a(const TrainingFacts& facts) {
-  return facts.party == Party::kA ? facts.shapes_a[facts.place] : facts.shapes_a.together();
-}
-
 void add_features(const TrainingFacts& facts, std::vector<run::ReportFact>& all) {
   const bool is_b = facts.party == Party::kB;
   const bool is_several = facts.shapes_a.several();
@@ -147,8 +142,8 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.traffic = traffic_of(channels);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
-  report.model = open_top_facts(facts.job.shared, shape_a(facts), facts.shape_b);
-  report.model.as = facts.shapes_a.size();
+  const auto place = facts.party == Party::kA ? std::optional(facts.place) : std::nullopt;
+  report.model = open_top_facts(facts.job.shared, facts.shapes_a, facts.shape_b, place);
   // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
   report.model.openings = summary.epochs > 0 ? summary.epochs : facts.expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;

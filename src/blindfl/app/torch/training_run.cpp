@@ -29,7 +29,7 @@ void check_job(const job::Job& job) {
 
 // Before the peer is met: B's shape is not known yet, and A need not know it to say no.
 void ask_consent(const TrainingTask& task, const Preparation& preparation) {
-  require_consent(task.job.own, open_top_facts(task.job.shared, preparation.shape(), std::nullopt));
+  require_consent(task.job.own, open_top_facts(task.job, preparation.shape()));
   if (const auto warning = seed_warning(task.job.own)) task.out << *warning << "\n" << std::flush;
 }
 
