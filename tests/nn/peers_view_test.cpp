@@ -84,14 +84,28 @@ void append(Words& to, const Words& more) {
   to.insert(to.end(), more.begin(), more.end());
 }
 
+enum class Masks { kAgreed, kZero };
+
+/// Masks of three that are 0: whoever takes itself to be the second of them adds what it has with the third and
+/// subtracts what it has with the first, and here these are the same.
+std::shared_ptr<protocol::OutputMasks> masks_of_zero() {
+  protocol::OutputMasks::Key key(32);
+  Random().fill(key);
+  return std::make_shared<protocol::OutputMasks>(testing::names_of_as(3), 1,
+                                                 std::vector<protocol::OutputMasks::Key>{key, {}, key});
+}
+
 template <class Layer>
 class View {
  public:
   /// `make(sessions, place)` makes the layer.
   template <class Make>
-  static Views of(const PeersData& data, Make&& make) {
+  static Views of(const PeersData& data, Masks masks, Make&& make) {
     testing::PlainScheme scheme;
     testing::SeveralParties parties(kPeers, scheme, testing::Record::kYes);
+    for (std::size_t i = 0; masks == Masks::kZero && i < kPeers; ++i) {
+      parties.a(i).take_place({i, kPeers}, masks_of_zero());
+    }
     const auto pass = [&](const Sessions& sessions, Place place) {
       Layer layer = make(sessions, place);
       const torch::NoGradGuard no_grad;
@@ -147,13 +161,13 @@ const PeersData& the_data() {
   return data;
 }
 
-Views view_of(bool categories) {
+Views view_of(bool categories, Masks masks = Masks::kAgreed) {
   if (categories) {
-    return View<EmbedMatMul>::of(the_data(), [](const Sessions& sessions, Place place) {
+    return View<EmbedMatMul>::of(the_data(), masks, [](const Sessions& sessions, Place place) {
       return EmbedMatMul(sessions, the_data().categories_of(place), kOut);
     });
   }
-  return View<MatMul>::of(the_data(), [](const Sessions& sessions, Place place) {
+  return View<MatMul>::of(the_data(), masks, [](const Sessions& sessions, Place place) {
     return MatMul(sessions, the_data().shapes(place), kOut);
   });
 }
@@ -168,14 +182,70 @@ TEST_P(PeersView, OfBHasTheSumAndNoPartOfIt) {
     EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(views.messages[i], kRing));
     const Words made = sum(views.messages[i], views.own[i]);
     EXPECT_FALSE(tells_the_part(made, views.part[i]));
-    // The control: without its mask, each part is there to the last bit.
-    const Words bare = difference(made, views.masks[i]);
-    EXPECT_TRUE(tells_the_part(bare, views.part[i]));
-    EXPECT_EQ(values_of(bare), views.part[i]);
   }
   for (std::size_t v = 0; v < views.z.size(); ++v) {
     EXPECT_NEAR(views.z[v], views.part[0][v] + views.part[1][v] + views.part[2][v], 6 * std::ldexp(1.0, -kScale));
   }
+}
+
+// The control: the same passes, of the same code, under masks that are 0. Each part is there to the last bit.
+TEST_P(PeersView, OfBHasEachPartWhereMasksAreZero) {
+  const Views views = view_of(GetParam(), Masks::kZero);
+  for (std::size_t i = 0; i < kPeers; ++i) {
+    SCOPED_TRACE(testing::name_of_a(i));
+    const Words made = sum(views.messages[i], views.own[i]);
+    EXPECT_TRUE(tells_the_part(made, views.part[i]));
+    EXPECT_EQ(values_of(made), views.part[i]);
+  }
+}
+
+// What only one A has fields for is no sum: the A's that have none add 0, and B has nothing of its own there.
+TEST(PeersViewOfALayer, ThatOneAHasFeaturesForIsItsPart) {
+  const PeersData data({.columns_of_a = {4, 5, 6},
+                        .columns_of_b = 3,
+                        .fields_of_a = {{}, {{.name = "b", .categories = 5}}, {}},
+                        .rows = kBatch * kPasses,
+                        .batch = kBatch});
+  const Views views = View<EmbedMatMul>::of(data, Masks::kAgreed, [&](const Sessions& sessions, Place place) {
+    return EmbedMatMul(sessions, data.categories_of(place), kOut);
+  });
+  ASSERT_EQ(views.z.size(), views.part[1].size());
+  for (std::size_t v = 0; v < views.z.size(); ++v) {
+    EXPECT_NEAR(views.z[v], views.part[1][v], 6 * std::ldexp(1.0, -kScale));
+  }
+  EXPECT_TRUE(testing::looks_uniform<std::uint64_t>(views.messages[1], kRing)) << "though each message is hidden";
+}
+
+// What SECURITY.md says of a B that does not follow the protocol: with a share of a1's weights that is 512 where it
+// should be next to nothing, a1's first feature is in the upper digits of the sum, and no mask is in the way.
+TEST(PeersViewOfABThatLies, HasOneAsFeaturesInTheUpperDigitsOfTheSum) {
+  constexpr double kFactor = 512;
+  const PeersData& data = the_data();
+  const auto view = [&](bool lies) {
+    return View<MatMul>::of(data, Masks::kAgreed, [&](const Sessions& sessions, Place place) {
+      MatMul layer(sessions, data.shapes(place), kOut);
+      if (lies && !place) {
+        FederatedParameter weight = layer->weight_a(0);
+        const ShareMatrix& piece = weight.piece();
+        ShareMatrix step(piece.rows(), piece.cols(), piece.scale(), piece.ring_bits());
+        step.row(0)[0] = static_cast<UInt128>(-static_cast<Int128>(std::ldexp(kFactor, piece.scale())));
+        step.reduce();
+        weight.subtract(step, false);
+      }
+      return layer;
+    });
+  };
+  const torch::Tensor first = lab::features_tensor(data.joined.numeric).select(1, 0);
+  const auto worst = [&](const Views& views) {
+    double largest = 0;
+    for (std::size_t row = 0; row < kBatch * kPasses; ++row) {
+      const double feature = first[static_cast<std::int64_t>(row)].item<double>();
+      largest = std::max(largest, std::abs(views.z[row * kOut] / kFactor - feature));
+    }
+    return largest;
+  };
+  EXPECT_LT(worst(view(true)), 0.05);
+  EXPECT_GT(worst(view(false)), 0.5) << "the control: a B that does not lie";
 }
 
 // B and a1 together know a1's part and its mask. What a2 and a3 have between them is in OutputMasks' tests.
