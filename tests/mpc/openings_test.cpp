@@ -5,12 +5,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/range_check.h"
 #include "mpc/shared_fixture.h"
+#include "testing/forging_transport.h"
 #include "testing/thrown.h"
 
 namespace blindfl::mpc::openings_test {
@@ -122,6 +124,34 @@ TEST(AllInRange, IsOneBit) {
     }
     EXPECT_FALSE(all_in(std::vector<double>(count, 17)));
   }
+}
+
+// Pads that do not belong together give a bit that says nothing, and others that do: none may be opened.
+TEST(AllInRange, OpensNothingWhereRandomOtsAreOthers) {
+  const SharedPair z = shared(4, 1, std::vector<double>{1, 2, 3, 4}, 20);
+  const auto check = [&](testing::TwoParties& parties) {
+    parties.run([&](Session& s) { return all_in_range(s, 4, z.of(s.party()), -8, 16, 32); });
+  };
+  const auto sent_by = [](testing::TwoParties& parties, Party party) {
+    std::vector<net::Step> sent;
+    for (const auto& m : parties.recording(party).messages()) {
+      if (m.direction == net::Direction::kSent) sent.push_back(m.message.step);
+    }
+    return sent;
+  };
+  testing::TwoParties honest(lattice());
+  check(honest);
+  const std::vector<net::Step> steps = sent_by(honest, Party::kA);
+  const auto first = std::ranges::find(steps, net::Step(steps::kBitProducts));
+  ASSERT_NE(first, steps.end());
+  auto channels = net::make_memory_channels();
+  const testing::Forgery forgery{static_cast<std::uint64_t>(first - steps.begin()),
+                                 [](net::Message&, Bytes& payload) { payload.front() ^= std::byte{1}; }};
+  channels.first =
+      std::make_unique<net::Channel>(std::make_shared<testing::ForgingTransport>(channels.first->transport(), forgery));
+  testing::TwoParties parties(lattice(), std::move(channels));
+  EXPECT_THAT(testing::message_of<ProtocolError>([&] { check(parties); }), ::testing::HasSubstr("out of step"));
+  EXPECT_THAT(sent_by(parties, Party::kB), ::testing::Not(::testing::Contains(net::Step(steps::kRangeShare))));
 }
 
 TEST(AllInRange, RefusesEmptyIntervalsAndOtherPlaces) {

@@ -87,6 +87,20 @@ BitShares BitShares::read(ByteSource& in, std::size_t size) {
   return bits;
 }
 
+BitShares slice(const BitShares& bits, std::size_t first, std::size_t count) {
+  require<InvalidArgument>(first <= bits.size() && count <= bits.size() - first, "bits ", first, " to ", first + count,
+                           " of ", bits.size());
+  BitShares part(count);
+  const std::size_t shift = first % 64;
+  for (std::size_t i = 0; i < part.words().size(); ++i) {
+    const std::size_t word = first / 64 + i;
+    part.words()[i] = bits.words()[word] >> shift;
+    if (shift != 0 && word + 1 < bits.words().size()) part.words()[i] |= bits.words()[word + 1] << (64 - shift);
+  }
+  part.clear_tail();
+  return part;
+}
+
 SecretVector<std::uint8_t> bytes_of(std::span<const BitShares> planes, std::size_t size) {
   require_planes(planes, 8, size);
   SecretVector<std::uint8_t> bytes(size);

@@ -66,6 +66,9 @@ class BitShares {
   SecretVector<std::uint64_t> words_;
 };
 
+/// Local: bits first, ..., first + count - 1. Throws InvalidArgument if there are fewer.
+[[nodiscard]] BitShares slice(const BitShares& bits, std::size_t first, std::size_t count);
+
 /// Bit j of word i becomes bit i of result j: the lowest `count` bits of every word.
 [[nodiscard]] std::vector<BitShares> planes_of(std::span<const std::uint64_t> words, std::size_t count);
 /// And back: at most 64 planes of `size` bits. Throws InvalidArgument if there are more, or of another size.

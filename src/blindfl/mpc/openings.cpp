@@ -6,6 +6,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/steps.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
 
@@ -23,30 +24,36 @@ ShareMatrix rounded_to_words(const ShareMatrix& share, int scale) {
 std::optional<std::vector<double>> opened_to_b(Session& session, net::Step step, std::uint32_t layer,
                                                const ShareMatrix& rounded, double largest) {
   session.settle();
-  SecretVector<std::uint64_t> words(rounded.values().size());
-  std::ranges::transform(rounded.values(), words.begin(), low64);
-  const net::Message message{step, layer, words.size() * sizeof(std::uint64_t), rounded.rows(), rounded.cols()};
+  const net::Message message{step, layer, rounded.values().size() * sizeof(std::uint64_t), rounded.rows(),
+                             rounded.cols()};
   if (session.party() == Party::kA) {
+    SecretVector<std::uint64_t> words(rounded.values().size());
+    std::ranges::transform(rounded.values(), words.begin(), low64);
     session.channel().send(message, std::as_bytes(std::span(words)));
     return std::nullopt;
   }
-  SecretVector<std::uint64_t> theirs(words.size());
-  session.channel().receive(message, [&](ByteSource& in) { in.read(std::as_writable_bytes(std::span(theirs))); });
-  std::vector<double> values(words.size());
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const UInt128 sum = words[i] + theirs[i];
-    values[i] = std::ldexp(static_cast<double>(signed_low_bits(sum, rounded.ring_bits())), -rounded.scale());
-  }
-  if (std::ranges::any_of(values, [&](double v) { return std::abs(v) > largest; })) {
-    session.channel().close();
-    fail<ProtocolError>(
-        "an opened value is larger than it can be: training diverged, or the parties' shares do not "
-        "belong together");
-  }
-  return values;
+  SecretVector<std::byte> theirs(message.size);
+  session.channel().receive(message, [&](ByteSource& in) { in.read(theirs); });
+  return protocol::closing(session, [&] {
+    BufferSource in(theirs);
+    return opened_values(rounded, in, largest);
+  });
 }
 
 }  // namespace
+
+std::vector<double> opened_values(const ShareMatrix& rounded, ByteSource& theirs, double largest) {
+  std::vector<double> values;
+  values.reserve(rounded.values().size());
+  for (const UInt128 own : rounded.values()) {
+    const UInt128 sum = low64(own) + theirs.read_u64();
+    values.push_back(std::ldexp(static_cast<double>(signed_low_bits(sum, rounded.ring_bits())), -rounded.scale()));
+  }
+  require<ProtocolError>(std::ranges::none_of(values, [&](double v) { return std::abs(v) > largest; }),
+                         "an opened value is larger than it can be: training diverged, or the parties' shares do not "
+                         "belong together");
+  return values;
+}
 
 ShareMatrix sum_of(const ShareMatrix& values) {
   ShareMatrix sum(1, 1, values.scale(), values.ring_bits());

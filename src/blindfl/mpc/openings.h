@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "blindfl/base/bytes.h"
 #include "blindfl/mpc/party_cost.h"
 #include "blindfl/share/share_matrix.h"
 
@@ -28,6 +29,10 @@ struct SumOpening {
 /// Local, at A: the share with noise, which is added before anything is rounded off, so that also what is below a unit
 /// is hidden by it. Throws InvalidArgument if the noise does not fit in words, or is finer than the share.
 [[nodiscard]] ShareMatrix with_noise(ShareMatrix share, const SumOpening& opening, Random& random);
+
+/// Local, at B: the values of its rounded share, of at most 64 bits, and A's words, row by row.
+/// Throws ProtocolError if bytes are missing, or a value exceeds `largest`.
+[[nodiscard]] std::vector<double> opened_values(const ShareMatrix& rounded, ByteSource& theirs, double largest);
 
 /// Opens the sum of all values to B: at B the sum, with A's noise and rounding; at A nothing.
 /// Cost: 8 bytes from A to B. Reveals: the sum to B, within noise and rounding. The caller sees to it that it is one of

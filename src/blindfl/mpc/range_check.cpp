@@ -2,13 +2,11 @@
 
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "blindfl/base/error.h"
-#include "blindfl/mpc/bit_products.h"
 #include "blindfl/mpc/compare.h"
+#include "blindfl/mpc/product_of_bits.h"
 #include "blindfl/mpc/steps.h"
-#include "blindfl/ot/material_tag.h"
 #include "blindfl/protocol/session/crossing.h"
 
 namespace blindfl::mpc {
@@ -30,58 +28,7 @@ ShareMatrix distances(const ShareMatrix& z, double low, double high, Party party
   return both;
 }
 
-/// The first level's message begins with a tag: whose random OTs are others must not open anything.
-PartyCost product_of_bits_cost(std::size_t bits) {
-  PartyCost cost;
-  for (; bits > 1; bits -= bits / 2) {
-    const std::uint64_t bytes = 2 * bytes_for_bits(bits / 2) + (cost.flights == 0 ? ot::MaterialTag::kBytes : 0);
-    cost = cost + PartyCost{bytes, bytes, 1, bits / 2, bits / 2};
-  }
-  return cost;
-}
-
-/// Shares of the product of all bits.
-BitShares product_of_bits(Session& session, std::uint32_t layer, BitShares bits) {
-  auto& ots = session.ots();
-  const ot::MaterialTag tag("product of bits", {bits.size()}, ots.sender(), ots.receiver());
-  for (bool first = true; bits.size() > 1; first = false) {
-    const std::size_t half = bits.size() / 2;
-    const BitProducts products(SharedFactorTriples(half, ots.sender(), ots.receiver()), slice(bits, 0, half),
-                               slice(bits, half, half), nullptr, session.party() == Party::kA);
-    BufferSink out;
-    if (first) tag.write(out);
-    products.write(out);
-    const Bytes theirs = cross(session, steps::kBitProducts, layer, out.bytes());
-    BufferSource in(theirs);
-    if (first) tag.check(in);
-    std::vector<BitShares> peer;
-    for (std::size_t i = 0; i < products.planes(); ++i) peer.push_back(BitShares::read(in, half));
-    BitShares left(bits.size() - half);
-    const BitShares product = products.finish(peer).xy;
-    for (std::size_t i = 0; i < product.words().size(); ++i) left.words()[i] = product.words()[i];
-    if (bits.size() % 2 != 0) {
-      left.words()[half / 64] |= static_cast<std::uint64_t>(bits.bit(2 * half) ? 1 : 0) << (half % 64);
-    }
-    bits = std::move(left);
-  }
-  return bits;
-}
-
 }  // namespace
-
-BitShares slice(const BitShares& bits, std::size_t first, std::size_t count) {
-  require<InvalidArgument>(first <= bits.size() && count <= bits.size() - first, "bits ", first, " to ", first + count,
-                           " of ", bits.size());
-  BitShares part(count);
-  const std::size_t shift = first % 64;
-  for (std::size_t i = 0; i < part.words().size(); ++i) {
-    const std::size_t word = first / 64 + i;
-    part.words()[i] = bits.words()[word] >> shift;
-    if (shift != 0 && word + 1 < bits.words().size()) part.words()[i] |= bits.words()[word + 1] << (64 - shift);
-  }
-  part.clear_tail();
-  return part;
-}
 
 PartyCost all_in_range_cost(std::size_t values, int bits) {
   return compare_cost(2 * values, bits + 1) + product_of_bits_cost(2 * values) +
@@ -96,11 +43,12 @@ bool all_in_range(Session& session, std::uint32_t layer, const ShareMatrix& z, d
   reserve(session, all_in_range_cost(z.values().size(), bits));
   BitShares inside = compare(session, layer, distances(z, low, high, session.party()), bits + 1);
   return closing(session, [&] {
-    const BitShares all = product_of_bits(session, layer, std::move(inside));
-    const Bytes mine{static_cast<std::byte>(all.bit(0) ? 1 : 0)};
-    const Bytes theirs = cross(session, steps::kRangeShare, layer, mine);
+    auto& ots = session.ots();
+    ProductOfBits all(std::move(inside), ots.sender(), ots.receiver(), session.party() == Party::kA);
+    while (!all.done()) all.finish(cross(session, steps::kBitProducts, layer, all.message()));
+    const Bytes theirs = cross(session, steps::kRangeShare, layer, Bytes{static_cast<std::byte>(all.share() ? 1 : 0)});
     BufferSource in(theirs);
-    return in.read_flag() != all.bit(0);
+    return in.read_flag() != all.share();
   });
 }
 

@@ -3,14 +3,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/party_cost.h"
 #include "blindfl/share/share_matrix.h"
 
 namespace blindfl::mpc {
-
-/// Local: bits first, ..., first + count - 1.
-[[nodiscard]] BitShares slice(const BitShares& bits, std::size_t first, std::size_t count);
 
 /// One bit, to both parties: whether all values lie between `low` and `high`, both included, as far as their scale
 /// tells. `z` hides values of `bits` bits, sign included; the interval's ends have no more. A value of more bits is
