@@ -59,20 +59,24 @@ TEST(Summary, IsReadAsItWasWritten) {
 TEST(Summary, HasWhatIsKnownOfTheQuality) {
   RunSummary summary = example();
   summary.rows = {.training = 540, .validation = 30, .test = 30};
+  summary.range_checks = {.inside = 23, .outside = 1};
   summary.best = {.step = 120, .epoch = 24};
   summary.stopped_early = true;
   summary.still_falling = false;
   summary.confusion = {.classes = {"no", "yes"}, .counts = {10, 5, 0, 15}};
   summary.baseline = {{"auc", 0.625}};
   const std::string text = summary_text(summary);
-  EXPECT_THAT(text, HasSubstr(R"("rows":{"training":540,"validation":30,"test":30},"best":{"step":120,"epoch":24},)"
-                              R"("stopped_early":true,"still_falling":false,"confusion":{"classes":["no","yes"],)"
-                              R"("precision":[1,0.75],"recall":[0.6666666666666666,1],"counts":[[10,5],[0,15]]},)"
-                              R"("baseline":{"auc":0.625}})"));
+  EXPECT_THAT(text,
+              HasSubstr(R"("rows":{"training":540,"validation":30,"test":30},"range_checks":{"inside":23,"outside":1},)"
+                        R"("best":{"step":120,"epoch":24},)"
+                        R"("stopped_early":true,"still_falling":false,"confusion":{"classes":["no","yes"],)"
+                        R"("precision":[1,0.75],"recall":[0.6666666666666666,1],"counts":[[10,5],[0,15]]},)"
+                        R"("baseline":{"auc":0.625}})"));
   const RunSummary read = parse_summary(text, "s");
   EXPECT_EQ(summary_text(read), text);
   EXPECT_EQ(read.best, summary.best);
   EXPECT_EQ(read.rows, summary.rows);
+  EXPECT_EQ(read.range_checks, summary.range_checks);
   RunSummary torn = summary;
   torn.confusion.counts.pop_back();
   EXPECT_THROW((void)summary_text(torn), InvalidArgument);

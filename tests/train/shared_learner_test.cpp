@@ -43,6 +43,7 @@ struct Course {
 
 struct Outcome {
   std::optional<std::uint64_t> resumed{};
+  std::uint64_t range_checks = 0;
   torch::Tensor scores;  ///< at B
 };
 
@@ -99,7 +100,9 @@ class SharedTraining : public ::testing::Test {
     loop.run(&log);
     const torch::Tensor scores = score(
         [&](const data::Batch& x) { return learner->model->open_scores(learner->model->scores(x), 14); }, rows, kBatch);
-    return {.resumed = run.resumed, .scores = scores};
+    run::RunSummary summary;
+    loop.describe(summary);
+    return {.resumed = run.resumed, .range_checks = summary.range_checks.inside, .scores = scores};
   }
 
   testing::ScratchFolder scratch_;
@@ -113,11 +116,16 @@ TEST_F(SharedTraining, KilledAndResumedEndsWhereAnUndisturbedOneEnds) {
   const auto whole = attempt({});
   EXPECT_EQ(whole.second.scores.size(0), 250);
   EXPECT_EQ(whole.first.scores.size(0), 0);
+  // After steps 1, 2, 4 and 8, and the last.
+  EXPECT_EQ(whole.first.range_checks, 5U);
+  EXPECT_EQ(whole.second.range_checks, 5U);
   for (const Party party : {Party::kA, Party::kB}) std::filesystem::remove_all(folder_of(party));
   EXPECT_THROW((void)attempt({.killed_in_step = 7}), Killed);
   const auto resumed = attempt({});
   EXPECT_EQ(resumed.first.resumed, kStepsPerEpoch);
   EXPECT_EQ(resumed.second.resumed, kStepsPerEpoch);
+  EXPECT_EQ(resumed.first.range_checks, 5U) << "those before the checkpoint count, those after it once";
+  EXPECT_EQ(resumed.second.range_checks, 5U);
   EXPECT_LE(nn::largest_difference(resumed.second.scores, whole.second.scores), 1e-3);
 }
 

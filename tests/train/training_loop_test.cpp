@@ -11,6 +11,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "blindfl/base/checked_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/run/metrics_log.h"
 #include "blindfl/train/evaluation.h"
@@ -302,6 +303,25 @@ TEST_F(ResumedTraining, RefusesADamagedCheckpointAndGoesOnWithoutIt) {
   std::filesystem::remove(newest);
   const Outcomes resumed = attempt(course);
   EXPECT_EQ(resumed.b.resumed, 8U);
+  expect_same(resumed, whole);
+}
+
+TEST_F(ResumedTraining, ReadsCheckpointsWithoutACountOfRangeChecks) {
+  // What is before it: steps, seconds, the best, verdicts and traffic.
+  constexpr std::size_t kCount = 74;
+  const Course course;
+  const Outcomes whole = undisturbed(course);
+  killed_attempt(course, {Party::kB, Kill::Moment::kInStep, 11});
+  for (const Party party : {Party::kA, Party::kB}) {
+    const std::filesystem::path path = checkpoint_of(party, 9);
+    const run::RunSummary summary = run::read_summary(folder_of(party));
+    const std::string owner = run::RunFolder::reopen(folder_of(party), party, summary.run).owner();
+    SecretVector<std::byte> content = read_checked(path, {.kind = "checkpoint", .version = 2, .owner = owner}).bytes;
+    content.erase(content.begin() + kCount, content.begin() + kCount + sizeof(std::uint64_t));
+    write_atomically(path, {.kind = "checkpoint", .version = 1, .owner = owner}, content);
+  }
+  const Outcomes resumed = attempt(course);
+  EXPECT_EQ(resumed.a.resumed, 9U);
   expect_same(resumed, whole);
 }
 

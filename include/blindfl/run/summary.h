@@ -38,6 +38,14 @@ struct BestModel {
   bool operator==(const BestModel&) const = default;
 };
 
+/// Under a shared top: how often the parties looked whether values were inside the range of the functions.
+struct RangeChecks {
+  std::uint64_t inside = 0;   ///< all were, in training as it stands
+  std::uint64_t outside = 0;  ///< some were not, which ended the run each time
+
+  bool operator==(const RangeChecks&) const = default;
+};
+
 struct RunSummary {
   Party party{};
   std::string run = {};      ///< the name that both parties know it by: 1 to 64 printable ASCII characters
@@ -52,6 +60,7 @@ struct RunSummary {
   net::Traffic sent{};
   net::Traffic received{};
   RowCounts rows{};
+  RangeChecks range_checks{};
   std::optional<BestModel> best = std::nullopt;      ///< with early stopping: what is kept, and what results are of
   bool stopped_early = false;                        ///< validation did not improve any more
   std::vector<Measure> results = {};                 ///< of the finished model; at A measures of the work alone

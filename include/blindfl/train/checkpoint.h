@@ -28,6 +28,7 @@ struct TrainingState {
   bool enough = false;           ///< validation said so
   net::Traffic sent{};           ///< so far
   net::Traffic received{};
+  std::uint64_t range_checks = 0;  ///< that found all values inside
 };
 
 /// Durable when it returns, and whole or not there whenever the process is killed.

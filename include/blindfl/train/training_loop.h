@@ -102,6 +102,7 @@ class TrainingLoop {
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   std::uint64_t best_before_ = 0;  ///< the best step when the checkpoint before the last was written
   std::size_t keys_saved_ = 0;
+  std::uint64_t checked_step_ = 0;  ///< after which ranges were looked at last
   bool stopped_ = false;
 };
 

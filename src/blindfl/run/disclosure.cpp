@@ -238,8 +238,9 @@ Texts within_reach_of_b_of_shared_top(const DisclosureFacts& model) {
        "Scores of this model are opened finer than 4 fractional bits, which A accepted (private.accept: fine_scores)."},
       {true,
        "Scores more exactly than they are rounded, if the same model scores the same rows again: every scoring rounds "
-       "anew. Score a row once per model; A counts by file, and refuses the second time unless private.limits.scorings "
-       "says otherwise. The same people in another file are not recognised."},
+       "anew. Score a row once per model; A counts by id, or by file where rows have none, and refuses the second "
+       "time unless private.limits.scorings says otherwise. The same people under other ids, or without ids in another "
+       "file, are not recognised."},
       {true,
        "A bounded amount from the last bits of scores: weights carry the small errors of all products and functions, "
        "which depend on secrets. It is estimated at some hundred bits over a run, spread over thousands of fresh "

@@ -72,6 +72,9 @@ void add_rest(Json& json, const RunSummary& summary) {
     json["rows"] = {
         {"training", summary.rows.training}, {"validation", summary.rows.validation}, {"test", summary.rows.test}};
   }
+  if (summary.range_checks != RangeChecks{}) {
+    json["range_checks"] = {{"inside", summary.range_checks.inside}, {"outside", summary.range_checks.outside}};
+  }
   if (summary.best) json["best"] = {{"step", summary.best->step}, {"epoch", summary.best->epoch}};
   if (summary.stopped_early) json["stopped_early"] = true;
   if (summary.still_falling) json["still_falling"] = *summary.still_falling;
@@ -188,6 +191,9 @@ ConfusionMatrix Reader::confusion() const {
 void Reader::read_rest(RunSummary& summary) const {
   if (const Json& rows = member("rows"); !rows.is_null()) {
     summary.rows = {integer(rows, "training"), integer(rows, "validation"), integer(rows, "test")};
+  }
+  if (const Json& checks = member("range_checks"); !checks.is_null()) {
+    summary.range_checks = {integer(checks, "inside"), integer(checks, "outside")};
   }
   if (const Json& best = member("best"); !best.is_null()) {
     summary.best = {.step = integer(best, "step"), .epoch = integer(best, "epoch")};

@@ -15,6 +15,9 @@ namespace blindfl::train {
 
 namespace {
 
+/// The first has no count of range checks.
+constexpr std::uint32_t kVersion = 2;
+
 void write_state(ByteSink& out, const TrainingState& state) {
   out.write_u64(state.step);
   out.write_u64(std::bit_cast<std::uint64_t>(state.seconds));
@@ -27,9 +30,10 @@ void write_state(ByteSink& out, const TrainingState& state) {
     out.write_u64(traffic.messages);
     out.write_u64(traffic.bytes);
   }
+  out.write_u64(state.range_checks);
 }
 
-TrainingState read_state(ByteSource& in) {
+TrainingState read_state(ByteSource& in, std::uint32_t version) {
   TrainingState state;
   state.step = in.read_u64();
   state.seconds = std::bit_cast<double>(in.read_u64());
@@ -43,6 +47,7 @@ TrainingState read_state(ByteSource& in) {
     traffic->messages = in.read_u64();
     traffic->bytes = in.read_u64();
   }
+  if (version >= 2) state.range_checks = in.read_u64();
   return state;
 }
 
@@ -55,7 +60,8 @@ std::filesystem::path keys_path(const std::filesystem::path& folder, std::size_t
 void save_checkpoint(const run::RunFolder& folder, const TrainingState& state, const nn::FederatedModule& model,
                      const nn::FederatedOptimizer& optimizer) {
   const std::string owner = folder.owner();
-  write_atomically(folder.checkpoint_path(state.step), {.kind = "checkpoint", .owner = owner}, [&](ByteSink& out) {
+  const FileLabel label{.kind = "checkpoint", .version = kVersion, .owner = owner};
+  write_atomically(folder.checkpoint_path(state.step), label, [&](ByteSink& out) {
     write_state(out, state);
     nn::save_state(model, out);
     optimizer.save(out);
@@ -67,9 +73,10 @@ TrainingState load_checkpoint(const run::RunFolder& folder, std::uint64_t step, 
   TrainingState state;
   const std::string owner = folder.owner();
   const std::filesystem::path path = folder.checkpoint_path(step);
-  read_checked(path, {.kind = "checkpoint", .owner = owner}, [&](ByteSource& in, std::uint32_t /*version*/) {
+  const FileLabel label{.kind = "checkpoint", .version = kVersion, .owner = owner};
+  read_checked(path, label, [&](ByteSource& in, std::uint32_t version) {
     reading_state([&] {
-      state = read_state(in);
+      state = read_state(in, version);
       require<DataError>(state.step == step, path.string(), ": is of another step than its name says");
       nn::load_state(model, in);
       optimizer.load(in);

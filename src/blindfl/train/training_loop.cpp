@@ -31,7 +31,7 @@ TrainingLoop::TrainingLoop(const StartedRun& run, nn::FederatedModule& model, Tr
   if (run.resumed) {
     state_ = load_checkpoint(folder_, *run.resumed, model_, trainer_.optimizer());
     trainer_.resume_after(state_.step);
-    first_step_ = state_.step;
+    first_step_ = checked_step_ = state_.step;
     sent_before_ = state_.sent;
     received_before_ = state_.received;
     seconds_before_ = state_.seconds;
@@ -126,6 +126,8 @@ void TrainingLoop::check_ranges() {
     }
     fail<nn::OutOfRange>("after step ", state_.step, ": ", out.what());
   }
+  if (state_.step > checked_step_ && nn::watches_ranges(model_)) ++state_.range_checks;
+  checked_step_ = state_.step;
 }
 
 void TrainingLoop::checkpoint() {
@@ -157,6 +159,7 @@ void TrainingLoop::describe(run::RunSummary& summary) {
   count_traffic();
   summary.sent = state_.sent;
   summary.received = state_.received;
+  summary.range_checks.inside = state_.range_checks;
 }
 
 }  // namespace blindfl::train

@@ -45,6 +45,9 @@ void print_summary(const fs::path& folder, std::ostream& out) {
   line(out, "traffic") << bytes_text(static_cast<double>(summary.sent.bytes)) << " sent, "
                        << bytes_text(static_cast<double>(summary.received.bytes)) << " received\n";
   if (summary.rows != run::RowCounts{}) line(out, "rows") << rows_text(summary.rows) << "\n";
+  if (summary.range_checks != run::RangeChecks{}) {
+    line(out, "range checks") << range_checks_text(summary.range_checks) << "\n";
+  }
   print_quality(summary, out);
 }
 

@@ -53,7 +53,7 @@ void add_features(const TrainingFacts& facts, std::vector<run::ReportFact>& all)
   if (!is_b) all.push_back({is_several ? "B's features" : "the peer's features", words_of(facts.shape_b)});
 }
 
-std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::RowCounts& rows) {
+std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::RunSummary& summary) {
   const job::Shared& shared = facts.job.shared;
   std::vector<run::ReportFact> all = {
       {"model", job::Value<job::ModelKind>::write(shared.model.kind)},
@@ -61,7 +61,7 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::Row
   };
   add_features(facts, all);
   const std::vector<run::ReportFact> training = {
-      {"rows", rows_text(rows)},
+      {"rows", rows_text(summary.rows)},
       {"batch size", count_text(shared.training.batch)},
       {"epochs", epochs_text(facts)},
       {"learning rate", job::number_text(shared.training.learning_rate)},
@@ -73,6 +73,9 @@ std::vector<run::ReportFact> facts_of(const TrainingFacts& facts, const run::Row
   // Masks are those that were planned; a run that was made longer opened more values under them.
   const std::string hiding = hiding_in_words(prolonged(facts) * facts.expected.exposure);
   all.push_back({"hiding of masks and noise", hiding});
+  if (summary.range_checks != run::RangeChecks{}) {
+    all.push_back({"range checks", range_checks_text(summary.range_checks)});
+  }
   return all;
 }
 
@@ -137,7 +140,7 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   run::RunReport report;
   report.summary = summary;
   report.model_name = name_of_model(facts.job.shared.model.kind);
-  report.facts = facts_of(facts, summary.rows);
+  report.facts = facts_of(facts, summary);
   report.plan = plan_of(facts);
   report.traffic = traffic_of(channels);
   report.phases = phases_of(facts);
@@ -154,6 +157,14 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.model.weight_seed = seeded_party(facts.job.own);
   report.model.scored_rows = summary.rows.test;
   return report;
+}
+
+std::string range_checks_text(const run::RangeChecks& checks) {
+  std::string text = std::to_string(checks.inside) + " found all values inside the range of the functions";
+  if (checks.outside > 0) {
+    text += ", " + std::to_string(checks.outside) + " found some outside, and ended the run";
+  }
+  return text;
 }
 
 std::string rows_text(const run::RowCounts& rows) {

@@ -51,6 +51,9 @@ struct TrainingFacts {
 [[nodiscard]] run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary& summary,
                                              const std::vector<const net::Channel*>& channels);
 
+/// "23 found all values inside the range of the functions".
+[[nodiscard]] std::string range_checks_text(const run::RangeChecks& checks);
+
 /// "540 trained on, 60 for the test".
 [[nodiscard]] std::string rows_text(const run::RowCounts& rows);
 

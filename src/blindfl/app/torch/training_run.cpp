@@ -254,10 +254,12 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   try {
     train_and_finish(trained, cost, validation);
   } catch (const std::exception& error) {
+    const auto* out = dynamic_cast<const nn::OutOfRange*>(&error);
+    if (out != nullptr) ++summary.range_checks.outside;
     trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
     const auto* lost = dynamic_cast<const TransportError*>(&error);
     if (lost != nullptr && !run.folder.checkpoints().empty()) fail_resumably(*lost, trained);
-    if (const auto* out = dynamic_cast<const nn::OutOfRange*>(&error)) fail_out_of_range(*out, trained);
+    if (out != nullptr) fail_out_of_range(*out, trained);
     throw;
   }
   return {.stopped = loop.stopped(), .step = loop.state().step, .steps = trainer.steps()};
