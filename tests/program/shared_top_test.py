@@ -26,6 +26,11 @@ class SharedTop(ProgramTest):
             report = (pair.folder / party / "run/report.html").read_text()
             self.assertNotIn("open top", report)
             self.assertIn("whether all values were inside the range of the functions", report)
+            checks = pair.summary(party)["range_checks"]
+            # After powers of 2, every sixteenth step and each epoch.
+            self.assertGreaterEqual(checks["inside"], pair.summary(party)["epochs"])
+            self.assertEqual(checks["outside"], 0)
+            self.assertIn(f"{checks['inside']} found all values inside the range of the functions", report)
         rows = pair.summary("b")["rows"]["test"]
         self.assertIn(f"the mean loss of each epoch&#39;s validation, and the scores of {rows} rows, once, rounded to 4 "
                       "fractional bits; nothing else", (pair.b / "run/report.html").read_text().replace("'", "&#39;"))
@@ -57,6 +62,59 @@ class SharedTop(ProgramTest):
         self.check_inspected(pair)
         self.check_rounded(pair)
         self.check_people_are_scored_once(pair)
+
+    def write_people(self, pair, name, rows):
+        """A file of people that were not scored yet, with labels at B."""
+        for party, columns in (("a", "id,a0,a1,a2,city"), ("b", "id,b0,b1,b2,job,label")):
+            people = getattr(rows, party)
+            pair._write_csv(pair.folder / party / name, columns, list(people), people)
+        return {f"extra_{party}": ["--data", str(pair.folder / party / name)] for party in "ab"}
+
+    def test_evaluates_as_scores_say_and_counts_it_as_a_scoring(self):
+        pair = self.lr_pair(epochs=3)
+        pair.both("train", extra_a=ACCEPTS_NOTHING)
+        self.check_finished(pair)
+        people = Table(9, 200, first_id=80000)
+        data = self.write_people(pair, "others.csv", people)
+        data["extra_a"] += [*ACCEPTS_NOTHING, "--set", "private.limits.scorings=2"]
+        scores = pair.b / "scores.csv"
+        pair.both("predict", extra_a=data["extra_a"], extra_b=[*data["extra_b"], "--scores", str(scores)])
+        a, b = pair.both("evaluate", **data)
+        self.assertIn("scores are rounded to 4 fractional bits, each time anew", b.printed())
+        measured = {name: float(value) for name, value in re.findall(r"^([a-z_0-9]+) (-?[0-9.e-]+)$", b.printed(), re.MULTILINE)}
+        self.assertEqual(measured.pop("rows"), 200)
+        self.assertEqual(measured.keys(), pair.results().keys())
+        for name in measured:
+            self.assertNotIn(name, a.printed())
+        self.check_nothing_of_labels(pair.a / "run")
+        # The same rows, rounded at other offsets.
+        scored = [line.split(",") for line in scores.read_text().splitlines()[1:]]
+        by_label = [[float(line[-1]) for line in scored if people.b[line[0]][4] == label] for label in (0, 1)]
+        before = [1.0 if low < high else 0.5 if low == high else 0.0 for low in by_label[0] for high in by_label[1]]
+        self.assertAlmostEqual(measured["auc"], sum(before) / len(before), delta=0.02)
+        right = sum(p <= 0.5 for p in by_label[0]) + sum(p > 0.5 for p in by_label[1])
+        self.assertAlmostEqual(measured["accuracy"], right / 200, delta=0.05)
+        self.assertGreater(measured["auc"], 0.8)
+        again, b = pair.start("evaluate", **data)
+        self.assertEqual([again.end(), b.end()], [1, 1])
+        self.assertIn("has been scored 2 times with this model, and private.limits.scorings is 2", again.complaint())
+        self.assertNotIn("auc", b.printed())
+
+    def test_an_mlp_of_which_both_parties_are_killed(self):
+        shared = {**SHARED, "model": {"kind": "mlp", "hidden": [4]}, "training": {**TRAINING, "epochs": 2, "checkpoint_every": 2}}
+        patience = {"link": {"patience": 5}}
+        pair = self.pair(shared, table=Table(3, 1700), test=Table(4, 60, first_id=70000), private_a=patience, private_b=patience)
+        for command, victim, step in (("train", 1, 2), ("resume", 0, 6)):
+            parties = pair.start(command, extra_a=ACCEPTS_NOTHING)
+            self.assertTrue(wait_until(lambda: max(pair.checkpoints("ab"[victim]), default=0) >= step))
+            parties[victim].kill()
+            survivor = parties[1 - victim]
+            self.assertEqual(survivor.end(), 1, survivor.printed())
+            self.assertRegex(survivor.complaint(), r"Nothing is lost up to step \d+: `blindfl resume` at both parties")
+        pair.both("resume", extra_a=ACCEPTS_NOTHING)
+        self.check_finished(pair)
+        self.assertGreater(pair.results()["auc"], 0.6)
+        self.check_report(pair)
 
     def check_inspected(self, pair):
         inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.a / "run")], capture_output=True,
@@ -109,12 +167,18 @@ class SharedTop(ProgramTest):
         self.assertTrue(pair.checkpoints("a"))
         for party in "ab":
             self.assertEqual(pair.summary(party)["state"], "failed")
+            self.assertEqual(pair.summary(party)["range_checks"]["outside"], 1)
         # It can be resumed, with the options that it began with, and so leaves its range again.
         newest = max(pair.checkpoints("a"))
         for party in pair.start("resume", extra_a=ACCEPTS_NOTHING):
             self.assertEqual(party.end(), 1)
             self.assertIn(f"resuming after step {newest} of ", party.printed())
             self.assertIn("left the interval", party.complaint())
+        for party in "ab":
+            self.assertEqual(pair.summary(party)["range_checks"]["outside"], 2)
+            inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.folder / party / "run")],
+                                       capture_output=True, text=True, check=True).stdout
+            self.assertRegex(inspected, r"range checks +\d+ found all values inside the range of the functions, 2 found some outside")
 
     def test_a_mean_loss_of_few_rows_is_refused(self):
         pair = self.lr_pair(rows=300, validation_share=0.1)
