@@ -35,6 +35,8 @@ struct Case {
   std::vector<std::size_t> hidden{};
   Activation activation = Activation::kRelu;
   bool weights = false;
+  double decay = 0;
+  std::vector<protocol::LearningRateChange> rates{};  ///< after that of the family
 };
 
 const he::LatticeScheme& lattice() {
@@ -102,7 +104,10 @@ class SharedModels : public ::testing::TestWithParam<Case> {
                                  .joined,
                              16),
                      6, kBatch};
-  SgdOptions sgd_{.learning_rate = GetParam().family == Family::kPoisson ? 0.01 : 0.05, .momentum = 0.9};
+  SgdOptions sgd_{.learning_rate = GetParam().family == Family::kPoisson ? 0.01 : 0.05,
+                  .momentum = 0.9,
+                  .weight_decay = GetParam().decay,
+                  .schedule = GetParam().rates};
 
   [[nodiscard]] std::vector<std::uint32_t> rows(std::size_t step) const {
     std::vector<std::uint32_t> rows;
@@ -150,8 +155,11 @@ class SharedModels : public ::testing::TestWithParam<Case> {
     return z;
   }
   void train(Weights& w, std::size_t steps) const {
-    torch::optim::SGD sgd(w, torch::optim::SGDOptions(sgd_.learning_rate).momentum(sgd_.momentum));
+    torch::optim::SGD sgd(
+        w, torch::optim::SGDOptions(sgd_.learning_rate).momentum(sgd_.momentum).weight_decay(sgd_.weight_decay));
+    const protocol::SgdPlan plan(sgd_);
     for (std::size_t i = 0; i < steps; ++i) {
+      dynamic_cast<torch::optim::SGDOptions&>(sgd.param_groups()[0].options()).lr(plan.learning_rate_at(i));
       sgd.zero_grad();
       plain_loss(w, rows(i)).backward();
       sgd.step();
@@ -306,7 +314,7 @@ INSTANTIATE_TEST_SUITE_P(Models, SharedWeights,
                                            Case{.name = "poisson", .family = Family::kPoisson, .weights = true}),
                          [](const auto& test) { return test.param.name; });
 
-constexpr std::size_t kFollowedSteps = 30;
+constexpr std::size_t kFollowedSteps = kSteps;
 /// Twice what a ReLU does not look at.
 constexpr double kKink = 0x1p-12;
 static_assert(mpc::kDroppedReluBits + 1 == kSharedScale - 12);
@@ -379,6 +387,11 @@ INSTANTIATE_TEST_SUITE_P(
         Case{.name = "logistic"}, Case{.name = "multinomial", .family = Family::kMultinomial, .outputs = 4},
         Case{.name = "linear", .family = Family::kLinear}, Case{.name = "poisson", .family = Family::kPoisson},
         Case{.name = "tanh", .hidden = {6}, .activation = Activation::kTanh},
+        Case{.name = "tanh_decay_rates",
+             .hidden = {6},
+             .activation = Activation::kTanh,
+             .decay = 0.02,
+             .rates = {{60, 0.1}, {120, 0.02}}},
         Case{.name = "logistic_weights", .weights = true},
         Case{.name = "multinomial_weights", .family = Family::kMultinomial, .outputs = 3, .weights = true},
         Case{.name = "linear_weights", .family = Family::kLinear, .weights = true},
