@@ -38,7 +38,6 @@ Words lower_half(const Words& m) {
 
 void check_shapes(const ModelSpec& spec, const Words& features, const Words& labels,
                   const std::vector<Words>& weights) {
-  require<InvalidArgument>(spec.widths.size() <= 3, "SecureML: networks have one hidden layer at most here");
   require<InvalidArgument>(spec.widths.size() >= 2 && weights.size() + 1 == spec.widths.size(), "a network of ",
                            spec.widths.size(), " widths and ", weights.size(), " weights");
   require<InvalidArgument>(
