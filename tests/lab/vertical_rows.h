@@ -2,8 +2,10 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <iostream>
 #include <numeric>
+#include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -73,14 +75,42 @@ inline MeanOfSeeds mean_of(const std::vector<double>& values) {
   return {mean, std::sqrt(squares / (n - 1) / n)};
 }
 
-/// The randomness of shares is fresh in every run: three standard errors, which are printed, would be left once in a
-/// hundred runs of a test, and five hardly ever.
-inline void expect_chance(const char* what, const std::vector<double>& of_seeds, double chance = 0.5) {
+constexpr double kStandardErrors = 3;
+
+inline bool near_chance(const std::string& what, const std::vector<double>& of_seeds, double chance) {
   const MeanOfSeeds seen = mean_of(of_seeds);
   std::cout << what << ": " << seen.mean << ", " << (seen.mean - chance) / seen.error << " standard errors of "
             << seen.error << " from chance, " << of_seeds.size() << " seeds\n";
-  EXPECT_LT(std::abs(seen.mean - chance), 5 * seen.error) << what;
   EXPECT_LT(seen.error, 0.1) << what << ": too few rows or seeds to see anything";
+  return std::abs(seen.mean - chance) < kStandardErrors * seen.error;
+}
+
+/// Of what is the same in every run.
+inline void expect_chance(const std::string& what, const std::vector<double>& of_seeds, double chance = 0.5) {
+  EXPECT_TRUE(near_chance(what, of_seeds, chance)) << what;
+}
+
+/// An attack that is to tell nothing.
+struct VainAttack {
+  std::string what;
+  double chance = 0.5;
+};
+/// What each of several attacks told with the seeds first, first + 1, ...
+using OfSeeds = std::function<std::vector<std::vector<double>>(std::uint64_t first, std::uint64_t count)>;
+
+/// Of what has shares in it, whose randomness is fresh in every run: of few seeds, chance alone leaves three standard
+/// errors once in fifty runs. What left them is drawn again, with other seeds and four times as many, which alone
+/// decide then. What is no chance is further away the more there are.
+inline void expect_chance(const std::vector<VainAttack>& attacks, std::uint64_t seeds, const OfSeeds& of_seeds) {
+  constexpr std::uint64_t kTimes = 4;
+  const std::vector<std::vector<double>> told = of_seeds(1, seeds);
+  std::vector<std::size_t> again;
+  for (std::size_t i = 0; i < attacks.size(); ++i) {
+    if (!near_chance(attacks[i].what, told.at(i), attacks[i].chance)) again.push_back(i);
+  }
+  if (again.empty()) return;
+  const std::vector<std::vector<double>> told_again = of_seeds(seeds + 1, kTimes * seeds);
+  for (const std::size_t i : again) expect_chance(attacks[i].what, told_again.at(i), attacks[i].chance);
 }
 
 }  // namespace blindfl::lab

@@ -12,6 +12,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/lab/attacks/paper_attacks.h"
 #include "blindfl/lab/baselines/shared_weights.h"
+#include "blindfl/lab/baselines/split_learning.h"
 #include "blindfl/lab/local_model.h"
 #include "lab/vertical_rows.h"
 #include "testing/plain/plain_scheme.h"
@@ -63,10 +64,11 @@ TEST(Activations, TellLabelsInSplitLearningAndWithoutSharedGradients) {
 }
 
 /// The AUC of X_A U_A and of X_A (U_A - U_A at first), for shares of many seeds.
-std::vector<std::vector<double>> of_our_layer(const he::Scheme& scheme, protocol::Top top, std::uint64_t seeds) {
+std::vector<std::vector<double>> of_our_layer(const he::Scheme& scheme, protocol::Top top, std::uint64_t first,
+                                              std::uint64_t count) {
   std::vector<std::vector<double>> values(2);
   const Tensor features = features_tensor(rows().test.a.numeric).to(torch::kFloat64);
-  for (std::uint64_t seed = 1; seed <= seeds; ++seed) {
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
     const auto run = baselines::run_shared_weights(scheme, rows().train, rows().test, {.top = top},
                                                    {.epochs = 1, .batch = 256, .sgd = {.learning_rate = 0.5}}, seed);
     const Tensor learnt = run.share - run.share_at_first;
@@ -79,15 +81,27 @@ std::vector<std::vector<double>> of_our_layer(const he::Scheme& scheme, protocol
 }
 
 TEST(Activations, TellNothingOfLabelsWithOurLayer) {
-  const auto values = of_our_layer(testing::PlainScheme(), protocol::Top::kOpen, 40);
-  expect_chance("X_A U_A", values[0]);
-  expect_chance("X_A (U_A - U_A at first)", values[1]);
+  expect_chance({{"X_A U_A"}, {"X_A (U_A - U_A at first)"}}, 40, [](std::uint64_t first, std::uint64_t count) {
+    return of_our_layer(testing::PlainScheme(), protocol::Top::kOpen, first, count);
+  });
 }
 
 TEST(Activations, TellNothingOfLabelsUnderASharedTop) {
-  const auto values = of_our_layer(he::LatticeScheme(), protocol::Top::kShared, 8);
-  expect_chance("shared top, X_A U_A", values[0]);
-  expect_chance("shared top, X_A (U_A - U_A at first)", values[1]);
+  expect_chance({{"shared top, X_A U_A"}, {"shared top, X_A (U_A - U_A at first)"}}, 8,
+                [](std::uint64_t first, std::uint64_t count) {
+                  return of_our_layer(he::LatticeScheme(), protocol::Top::kShared, first, count);
+                });
+}
+
+// The same test sees what split learning tells.
+TEST(Activations, OfSplitLearningAreBeyondThreeStandardErrors) {
+  std::vector<double> told;
+  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
+    const baselines::SplitRun run =
+        baselines::run_split_learning(rows().train, rows().test, {.in_a = 6, .in_b = 5}, two_classes().training, seed);
+    told.push_back(attack_activations(run.contribution, rows().test.b.labels).value);
+  }
+  EXPECT_FALSE(near_chance("split learning, X_A W_A", told, 0.5));
 }
 
 TEST(Activations, AreTheAccuracyOfSeveralClasses) {

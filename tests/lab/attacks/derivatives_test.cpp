@@ -42,22 +42,26 @@ TEST(Derivatives, TellLabelsInSplitLearningBehindAnyNumberOfHiddenLayers) {
 }
 
 TEST(Derivatives, TellNothingOfLabelsWithOurLayer) {
-  std::vector<double> shares;
-  std::vector<double> ciphertexts;
   std::vector<double> drawn;
   std::vector<double> opened;
-  DerivativeFigure small = figure();
-  small.training.epochs = 1;
-  small.training.batch = 32;
-  for (std::uint64_t seed = 1; seed <= 8; ++seed) {
-    small.seed = seed;
-    const HiddenDerivatives told = hidden_derivatives(testing::PlainScheme(), rows().train, rows().fields, 1, small);
-    shares.push_back(told.shares.balanced - told.drawn.balanced);
-    drawn.push_back(told.drawn.balanced);
-    opened.push_back(told.opened.balanced);
-    ciphertexts.push_back(told.ciphertexts.balanced);
-  }
-  expect_chance("A's shares of gradients, less random numbers", shares, 0);
+  const auto of_seeds = [&](std::uint64_t first, std::uint64_t count) {
+    std::vector<std::vector<double>> told(2);
+    DerivativeFigure small = figure();
+    small.training.epochs = 1;
+    small.training.batch = 32;
+    for (std::uint64_t seed = first; seed < first + count; ++seed) {
+      small.seed = seed;
+      const HiddenDerivatives of = hidden_derivatives(testing::PlainScheme(), rows().train, rows().fields, 1, small);
+      told[0].push_back(of.shares.balanced - of.drawn.balanced);
+      told[1].push_back(of.norms.shares.value - of.norms.drawn.value);
+      drawn.push_back(of.drawn.balanced);
+      opened.push_back(of.opened.balanced);
+    }
+    return told;
+  };
+  expect_chance({{"directions of A's shares of gradients, less those of random numbers", 0},
+                 {"norms of A's shares of gradients, less those of random numbers", 0}},
+                8, of_seeds);
   // The same reading tells something as soon as the shares are added: a gradient is a sum over a batch.
   EXPECT_GT(mean_of(opened).mean, mean_of(drawn).mean + 0.03);
   std::cout << "random numbers: " << mean_of(drawn).mean << ", opened: " << mean_of(opened).mean << "\n";

@@ -15,6 +15,7 @@
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/lab/attacks/attack_binary_columns.h"
 #include "blindfl/lab/attacks/attack_data.h"
+#include "blindfl/lab/attacks/attack_derivatives.h"
 #include "blindfl/lab/attacks/attack_differences.h"
 #include "blindfl/lab/attacks/attack_regression.h"
 #include "blindfl/lab/attacks/recorded_view.h"
@@ -23,6 +24,7 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/nn/shared_models.h"
 #include "blindfl/protocol/session/steps.h"
+#include "lab/vertical_rows.h"
 #include "testing/two_parties.h"
 #include "testing/uniformity.h"
 
@@ -270,6 +272,34 @@ TEST(WholeModelViews, HideLabelsFromAInAllStepsAndPlaces) {
   }
   const auto derivative = opened(views().a.places.at("scores").derivatives, views().b.places.at("scores").derivatives);
   EXPECT_GT(of_labels(numbers_of(derivative.front())).value, 0.9);
+}
+
+/// What directions and norms tell of labels.
+std::vector<double> told_by(const Tensor& seen, const std::vector<double>& labels) {
+  return {attack_directions(seen, labels, longest_row(seen), 0).balanced, attack_norms(seen, labels).value};
+}
+
+// A has a share of the derivative of each row at each place; in split learning the derivative itself tells all.
+TEST(WholeModelViews, HideDirectionsAndNormsOfDerivativesFromA) {
+  const std::vector<double> labels = nn::to_vector(views().rows.labels);
+  std::vector<ShareMatrix> shares;
+  for (const auto& [name, place] : views().a.places) {
+    if (name == "Z") continue;  // the same as before ReLU
+    shares.insert(shares.end(), place.derivatives.begin(), place.derivatives.end());
+  }
+  constexpr std::uint64_t kSeeds = kSteps;
+  ASSERT_EQ(shares.size(), 5 * kSeeds);
+  lab::expect_chance({{"A's shares of derivatives, directions"}, {"A's shares of derivatives, norms"}}, kSeeds,
+                     [&](std::uint64_t first, std::uint64_t count) {
+                       std::vector<std::vector<double>> told(2);
+                       for (std::uint64_t i = first - 1; i < first - 1 + count; ++i) {
+                         const std::vector<double> one = told_by(numbers_of(shares.at(i)), labels);
+                         for (std::size_t attack = 0; attack < 2; ++attack) told[attack].push_back(one[attack]);
+                       }
+                       return told;
+                     });
+  const auto of_scores = opened(views().a.places.at("scores").derivatives, views().b.places.at("scores").derivatives);
+  EXPECT_GT(told_by(numbers_of(of_scores.front()), labels)[0], 0.99);
 }
 
 }  // namespace

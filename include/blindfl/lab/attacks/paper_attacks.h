@@ -71,7 +71,7 @@ struct DerivativeFigure {
                                                              const baselines::VerticalFields& fields,
                                                              const DerivativeFigure& figure);
 
-/// The same attack on a training with our Embed-MatMul layer: on what A has in the place of derivatives, in the last
+/// The same attacks on a training with our Embed-MatMul layer: on what A has in the place of derivatives, in the last
 /// epoch. A row of a gradient is a sum over the rows of a batch with the same category.
 struct HiddenDerivatives {
   ToldLabels shares;  ///< by the rows of A's shares of its tables' gradients that each row looks up
@@ -80,6 +80,12 @@ struct HiddenDerivatives {
   ToldLabels drawn;
   ToldLabels ciphertexts;  ///< by pieces of the ciphertexts in which dE_A arrives, their bytes as numbers
   ToldLabels opened;       ///< what `shares` would tell if B's were added, which nobody may: that they hide something
+  /// By lengths instead of directions.
+  struct {
+    Success shares{};
+    Success drawn{};
+    Success ciphertexts{};
+  } norms{};
 };
 /// Under an open top. A must have categorical fields, and labels are 0 and 1. Throws as the layers do.
 [[nodiscard]] HiddenDerivatives hidden_derivatives(const he::Scheme& scheme, const baselines::VerticalRows& training,

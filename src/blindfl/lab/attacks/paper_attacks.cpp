@@ -110,10 +110,14 @@ HiddenDerivatives hidden_derivatives(const he::Scheme& scheme, const VerticalRow
   const auto told = [&](const Tensor& seen) {
     return attack_directions(seen, training.b.labels, longest_row(seen), 0);
   };
-  return {.shares = told(view.gradients.share),
-          .drawn = told(view.drawn),
-          .ciphertexts = told(view.ciphertexts),
-          .opened = told(view.gradients.whole)};
+  const auto norms = [&](const Tensor& seen) { return attack_norms(seen, training.b.labels); };
+  return {
+      .shares = told(view.gradients.share),
+      .drawn = told(view.drawn),
+      .ciphertexts = told(view.ciphertexts),
+      .opened = told(view.gradients.whole),
+      .norms = {
+          .shares = norms(view.gradients.share), .drawn = norms(view.drawn), .ciphertexts = norms(view.ciphertexts)}};
 }
 
 std::vector<WeightsAndShares> weights_and_shares(const he::Scheme& scheme, const VerticalRows& training,

@@ -143,6 +143,7 @@ CellResult attack_split_derivatives(const StudyOptions& options) {
     const auto layers = static_cast<double>(point.hidden_layers);
     result.series["directions"].push_back({layers, point.split.accuracy});
     result.series["guess"].push_back({layers, point.split.guess});
+    result.series["norms"].push_back({layers, point.norms.value});
     result.series["test AUC"].push_back({layers, point.test_auc});
   }
   return result;
@@ -154,22 +155,26 @@ CellResult attack_hidden_derivatives(const StudyOptions& options) {
   const attacks::HiddenDerivatives hidden = attacks::hidden_derivatives(
       *scheme, vertical_rows(data, data.train), {data.fields_a, data.fields_b}, 1, derivative_figure(options));
   CellResult result;
-  result.numbers = {{"shares", hidden.shares.balanced}, {"ciphertexts", hidden.ciphertexts.balanced}};
+  result.numbers = {{"shares", hidden.shares.balanced},
+                    {"ciphertexts", hidden.ciphertexts.balanced},
+                    {"norms of shares", hidden.norms.shares.value},
+                    {"norms of ciphertexts", hidden.norms.ciphertexts.value}};
   return result;
 }
 
 Shown show_derivatives(std::span<const CellResult> results) {
   Shown shown;
-  ShownTable table{
-      .words = 1,
-      .headings = {"hidden layers", "rows told rightly, split learning", "most common class", "model's AUC"},
-      .rows = {}};
+  ShownTable table{.words = 1,
+                   .headings = {"hidden layers", "rows told rightly, split learning", "most common class",
+                                "AUC by norms", "model's AUC"},
+                   .rows = {}};
   const auto told = results[0].line("directions");
   const auto guess = results[0].line("guess");
+  const auto norms = results[0].line("norms");
   const auto auc = results[0].line("test AUC");
   for (std::size_t i = 0; i < told.size(); ++i) {
-    table.rows.push_back(
-        {decimal_text(told[i].x), fixed_text(told[i].y, 4), fixed_text(guess.at(i).y, 4), fixed_text(auc.at(i).y, 4)});
+    table.rows.push_back({decimal_text(told[i].x), fixed_text(told[i].y, 4), fixed_text(guess.at(i).y, 4),
+                          fixed_text(norms.at(i).y, 4), fixed_text(auc.at(i).y, 4)});
   }
   std::string split = "not measured";
   if (!told.empty()) {
@@ -180,6 +185,10 @@ Shown show_derivatives(std::span<const CellResult> results) {
                                ? fixed_text(results[1].number("shares"), 3) + " by A's shares of gradients, " +
                                      fixed_text(results[1].number("ciphertexts"), 3) + " by ciphertexts"
                                : std::string("not measured");
+  const std::string by_norms = results[1].measured()
+                                   ? fixed_text(results[1].number("norms of shares"), 3) + " by A's shares, " +
+                                         fixed_text(results[1].number("norms of ciphertexts"), 3) + " by ciphertexts"
+                                   : std::string("not measured");
   shown.tables.push_back(std::move(table));
   shown.lines.push_back({.title = "A tells labels of training rows by dE_A",
                          .x_label = "hidden layers after the embeddings",
@@ -189,7 +198,7 @@ Shown show_derivatives(std::span<const CellResult> results) {
       "In the paper, an A that gets dE_A in split learning tells almost all labels, however many layers lie between. "
       "Here, Wide & Deep on Adult, it tells " +
       split + ". What A has of ours, with one hidden layer, tells (mean over the two classes, chance 0.5): " + ours +
-      ".";
+      "; by lengths instead of directions (AUC): " + by_norms + ".";
   shown.claims = {{"By derivatives of split learning, A tells the labels of almost all training rows", split},
                   {"With Embed-MatMul, A has no derivatives to tell labels by", ours}};
   return shown;
