@@ -59,10 +59,11 @@ void report(const Options& options, const Named& named, Triplets way) {
     std::cout << (options.json ? R"(,"refused":")" + *refused + "\"}" : *refused) << std::endl;
     return;
   }
-  const auto [cost, how] = predict_batch(named.shape, way, options.steps);
+  const auto [cost, how, extrapolated] = predict_batch(named.shape, way, options.steps);
   if (options.json) {
     std::cout << R"(,"seconds":)" << cost.seconds << R"(,"bytes":)" << cost.bytes << R"(,"memory":)" << cost.memory
-              << R"(,"how":")" << how << "\"}" << std::endl;
+              << R"(,"how":")" << how << R"(","extrapolated":)" << (extrapolated ? "true" : "false") << "}"
+              << std::endl;
     return;
   }
   std::cout << seconds_text(cost.seconds) << ", " << bytes_text(static_cast<double>(cost.bytes)) << ", "

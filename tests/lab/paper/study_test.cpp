@@ -60,8 +60,31 @@ TEST(EfficiencyTable, SaysOnWhichDataSetsWeAreFasterAndOnWhichNot) {
                     HasSubstr("not faster on w8a (100 ms beside 50 ms)"), HasSubstr("not measured on avazu-app")));
   ASSERT_THAT(shown.tables, SizeIs(1));
   EXPECT_EQ(shown.tables[0].rows.size(), table.cells.size());
-  EXPECT_EQ(shown.tables[0].rows[28][3], "not possible");
-  EXPECT_EQ(shown.tables[0].rows[0][4], "0.018");  // the paper's own
+  EXPECT_EQ(shown.tables[0].rows[28][4], "not possible");
+  EXPECT_EQ(shown.tables[0].rows[0][5], "0.018");  // the paper's own
+}
+
+TEST(EfficiencyTable, MarksWhatWasPredicted) {
+  const Exhibit table = efficiency_table({.release = "test"});
+  std::vector<CellResult> results = efficiency_results(table, 0.1, 0.2, 0.15);
+  results[23].numbers["predicted"] = 1;  // news20, the faster way without help
+  results[28].numbers["predicted"] = 1;  // avazu-app, the same, and ours is slower
+  results[25].numbers["seconds"] = 0.25;
+  results[22] = {.refused = "takes 2 h"};
+  results[27].numbers["predicted"] = 1;
+  const Shown shown = table.show(results);
+  const auto& rows = shown.tables.at(0).rows;
+  EXPECT_EQ(shown.tables[0].headings.at(3), "how");
+  EXPECT_EQ(rows[23][3], "predicted");
+  EXPECT_EQ(rows[22][3], "-");
+  EXPECT_EQ(rows[24][3], "measured");
+  EXPECT_EQ(rows[0][3], "measured");
+  EXPECT_THAT(shown.sentence, AllOf(HasSubstr("higgs, news20 (beside a prediction), industry and fmnist"),
+                                    HasSubstr("not faster on avazu-app (250 ms beside 200 ms, predicted)")));
+  EXPECT_EQ(
+      shown.claims.at(2).ours,
+      "it cannot run news20, it can run a9a, w8a, connect-4, higgs, industry and fmnist, by prediction it can run "
+      "avazu-app");
 }
 
 TEST(Study, CellsOfTheSameSettingsAreTheSameMeasurement) {

@@ -27,6 +27,7 @@ TEST_P(MeasuredWays, GrowWithFeaturesAsAStraightLine) {
   const BatchShape shape{.batch = 16, .features = 3000, .outputs = 1};
   const Prediction predicted = predict_batch(shape, GetParam(), 2, 600);
   EXPECT_EQ(predicted.how, "measured at 300 and 600 features, along a straight line");
+  EXPECT_TRUE(predicted.extrapolated);
   const BatchCost measured = measure_batch(shape, GetParam(), 2);
   EXPECT_NEAR(static_cast<double>(predicted.cost.bytes) / static_cast<double>(measured.bytes), 1, 0.2);
   EXPECT_EQ(predicted.cost.memory, measured.memory);
@@ -52,7 +53,9 @@ TEST(Measured, BytesOfObliviousTransferAreThoseOfItsPlan) {
 }
 
 TEST(Measured, SmallShapesAreMeasuredThemselves) {
-  EXPECT_EQ(predict_batch({.batch = 4, .features = 10, .outputs = 1}, Triplets::kThirdParty, 1).how, "measured");
+  const Prediction small = predict_batch({.batch = 4, .features = 10, .outputs = 1}, Triplets::kThirdParty, 1);
+  EXPECT_EQ(small.how, "measured");
+  EXPECT_FALSE(small.extrapolated);
   EXPECT_THROW((void)measure_batch({.batch = 4, .features = 0, .outputs = 1}, Triplets::kThirdParty, 1),
                InvalidArgument);
   EXPECT_THROW((void)measure_batch({.batch = 4, .features = 1, .outputs = 1}, Triplets::kThirdParty, 0),
@@ -79,6 +82,12 @@ TEST(Refusal, SaysHowLongItWouldTake) {
   const auto words = refusal(shape, Triplets::kThirdParty, {.memory = 1'000'000'000, .seconds = 1e-9});
   ASSERT_TRUE(words.has_value());
   EXPECT_THAT(*words, ::testing::AllOf(HasSubstr("for a mini-batch (measured), and "), HasSubstr("are allowed")));
+  const Prediction hour{.cost = {.seconds = 3600}, .how = "measured at 10 and 20 features, along a straight line"};
+  EXPECT_FALSE(refusal_by_time(hour, {.seconds = 3600}).has_value());
+  EXPECT_EQ(
+      refusal_by_time(hour, {.seconds = 60}).value_or(""),
+      "takes 1 h 00 min for a mini-batch (measured at 10 and 20 features, along a straight line), and 1 min 00 s are "
+      "allowed");
 }
 
 }  // namespace

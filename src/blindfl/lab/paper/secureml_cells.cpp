@@ -10,6 +10,7 @@ namespace {
 
 using secureml::Triplets;
 
+const char* const kPredicted = "predicted";
 /// As long as the paper waited for a mini-batch.
 constexpr double kPatience = 1800;
 
@@ -17,14 +18,19 @@ CellResult measure_secureml(const secureml::BatchShape& shape, Triplets triplets
                             std::size_t most_features) {
   CellResult result;
   const secureml::Limits limits{.memory = this_machine().memory, .seconds = kPatience};
-  if (const auto why = secureml::refusal(shape, triplets, limits)) {
+  if (const auto why = secureml::refusal_by_memory(shape, triplets, limits)) {
     result.refused = *why;
     return result;
   }
   const secureml::Prediction prediction = secureml::predict_batch(shape, triplets, steps, most_features);
+  if (const auto why = secureml::refusal_by_time(prediction, limits)) {
+    result.refused = *why;
+    return result;
+  }
   result.numbers = {{"seconds", prediction.cost.seconds},
                     {"bytes", static_cast<double>(prediction.cost.bytes)},
-                    {"memory", static_cast<double>(prediction.cost.memory)}};
+                    {"memory", static_cast<double>(prediction.cost.memory)},
+                    {kPredicted, prediction.extrapolated ? 1 : 0}};
   result.words = {{"way", prediction.how}};
   return result;
 }
@@ -51,16 +57,24 @@ std::vector<Cell> secureml_cells(const PaperSet& set, const StudyOptions& option
   return cells;
 }
 
+bool was_predicted(const CellResult& result) {
+  return result.measured() && result.number(kPredicted) == 1;
+}
+
 std::string secureml_refusals(std::span<const CellResult> results, std::size_t ways, std::size_t way) {
   std::vector<std::string> refused;
   std::vector<std::string> measured;
+  std::vector<std::string> predicted;
   std::size_t first = 0;
   for (const PaperSet& set : paper_sets()) {
-    (results[first + way].measured() ? measured : refused).emplace_back(set.name);
+    const CellResult& result = results[first + way];
+    (was_predicted(result) ? predicted : result.measured() ? measured : refused).emplace_back(set.name);
     first += ways;
   }
-  std::string words = refused.empty() ? "it can run all" : "it cannot run " + listed(refused);
-  if (!measured.empty() && !refused.empty()) words += ", and can run " + listed(measured);
+  std::string words;
+  if (!refused.empty()) words = "it cannot run " + listed(refused);
+  if (!measured.empty()) append(words, ", ", "it can run " + listed(measured));
+  if (!predicted.empty()) append(words, ", ", "by prediction it can run " + listed(predicted));
   return words;
 }
 

@@ -15,7 +15,10 @@ namespace blindfl::lab::paper {
 /// party.
 [[nodiscard]] std::vector<Cell> secureml_cells(const PaperSet& set, const StudyOptions& options);
 
-/// For each data set with results `ways` apart, whether the one at `way` was refused, in words.
+/// Whether a result of these is what smaller numbers of features say, continued along a straight line.
+[[nodiscard]] bool was_predicted(const CellResult& result);
+
+/// For each data set with results `ways` apart, whether the one at `way` was refused or predicted, in words.
 [[nodiscard]] std::string secureml_refusals(std::span<const CellResult> results, std::size_t ways, std::size_t way);
 
 }  // namespace blindfl::lab::paper

@@ -244,7 +244,8 @@ Prediction predict_batch(const BatchShape& shape, Triplets triplets, std::size_t
   return {{.seconds = line(small.seconds, large.seconds),
            .bytes = static_cast<std::uint64_t>(std::llround(bytes)),
            .memory = batch_memory(shape, triplets)},
-          "measured at " + count_text(half) + " and " + count_text(most) + " features, along a straight line"};
+          "measured at " + count_text(half) + " and " + count_text(most) + " features, along a straight line",
+          /*extrapolated=*/true};
 }
 
 std::uint64_t batch_memory(const BatchShape& shape, Triplets triplets) {
@@ -261,7 +262,7 @@ std::uint64_t data_set_memory(std::size_t rows, std::size_t features) {
   return 6 * kWord * std::uint64_t{rows} * features;
 }
 
-std::optional<std::string> refusal(const BatchShape& shape, Triplets triplets, const Limits& limits) {
+std::optional<std::string> refusal_by_memory(const BatchShape& shape, Triplets triplets, const Limits& limits) {
   check_shape(shape);
   std::uint64_t memory = 0;
   try {
@@ -269,15 +270,21 @@ std::optional<std::string> refusal(const BatchShape& shape, Triplets triplets, c
   } catch (const InvalidArgument& error) {
     return std::string("cannot be done: ") + error.what();
   }
-  if (memory > limits.memory) {
-    return "needs " + bytes_text(static_cast<double>(memory)) + " of memory for " + count_text(shape.batch) +
-           " rows of " + counted(shape.features, "feature") + ", zeros included, and " +
-           bytes_text(static_cast<double>(limits.memory)) + " are there";
-  }
-  const Prediction predicted = predict_batch(shape, triplets, 1);
-  if (predicted.cost.seconds <= limits.seconds) return std::nullopt;
-  return "takes " + seconds_text(predicted.cost.seconds) + " for a mini-batch (" + predicted.how + "), and " +
+  if (memory <= limits.memory) return std::nullopt;
+  return "needs " + bytes_text(static_cast<double>(memory)) + " of memory for " + count_text(shape.batch) +
+         " rows of " + counted(shape.features, "feature") + ", zeros included, and " +
+         bytes_text(static_cast<double>(limits.memory)) + " are there";
+}
+
+std::optional<std::string> refusal_by_time(const Prediction& prediction, const Limits& limits) {
+  if (prediction.cost.seconds <= limits.seconds) return std::nullopt;
+  return "takes " + seconds_text(prediction.cost.seconds) + " for a mini-batch (" + prediction.how + "), and " +
          seconds_text(limits.seconds) + " are allowed";
+}
+
+std::optional<std::string> refusal(const BatchShape& shape, Triplets triplets, const Limits& limits) {
+  if (auto why = refusal_by_memory(shape, triplets, limits)) return why;
+  return refusal_by_time(predict_batch(shape, triplets, 1), limits);
 }
 
 }  // namespace blindfl::lab::secureml

@@ -45,7 +45,8 @@ struct BatchCost {
 /// the features as a straight line does. Memory is counted for the whole shape.
 struct Prediction {
   BatchCost cost;
-  std::string how;  ///< "measured", or "measured at 1,000 and 2,000 features, along a straight line"
+  std::string how;            ///< "measured", or "measured at 1,000 and 2,000 features, along a straight line"
+  bool extrapolated = false;  ///< the latter
 };
 /// Shapes of up to `most_features` are measured themselves.
 [[nodiscard]] Prediction predict_batch(const BatchShape& shape, Triplets triplets, std::size_t steps,
@@ -63,7 +64,11 @@ struct Limits {
   double seconds = 1800;
 };
 /// Why a mini-batch cannot be run within the limits, in words with figures ("needs 161 GB of memory, ..."); nothing if
-/// it can. Memory is counted; time is predicted by `predict_batch`, unless memory refuses already.
+/// it can. By its memory, which is counted; by the time that was predicted for it; by either, where `predict_batch` is
+/// asked unless memory refuses already.
+[[nodiscard]] std::optional<std::string> refusal_by_memory(const BatchShape& shape, Triplets triplets,
+                                                           const Limits& limits);
+[[nodiscard]] std::optional<std::string> refusal_by_time(const Prediction& prediction, const Limits& limits);
 [[nodiscard]] std::optional<std::string> refusal(const BatchShape& shape, Triplets triplets, const Limits& limits);
 
 }  // namespace blindfl::lab::secureml
