@@ -87,6 +87,35 @@ TEST(EfficiencyTable, MarksWhatWasPredicted) {
       "avazu-app");
 }
 
+/// Mini-batches by number of features.
+std::vector<CellResult> results_taking(const std::vector<double>& seconds) {
+  std::vector<CellResult> results;
+  for (const double each : seconds) results.push_back(taking(each));
+  return results;
+}
+
+TEST(FeaturesTable, SaysInWordsWhatItsFiguresAre) {
+  const Exhibit table = features_table({.release = "test"});
+  const auto words = [&](const std::vector<CellResult>& results) { return table.show(results).claims.at(0).ours; };
+  EXPECT_EQ(
+      words(results_taking({0.0423, 0.0439, 0.0439, 0.0504, 0.172})),
+      "as long (within 25%) from 1,000 to 1,000,000 features, and 4.07 times as long with 10,000,000 (42.3 ms, then "
+      "172 ms)");
+  EXPECT_EQ(words(results_taking({0.04, 0.04, 0.04, 0.04, 0.045})),
+            "as long (within 25%) from 1,000 to 10,000,000 features");
+  EXPECT_EQ(
+      words(results_taking({0.04, 0.08, 0.04, 0.16, 0.16})),
+      "2.00 times as long with 10,000 (40 ms, then 80 ms), 1.00 times as long with 100,000 (40 ms, then 40 ms), "
+      "4.00 times as long with 1,000,000 (40 ms, then 160 ms) and 4.00 times as long with 10,000,000 (40 ms, then "
+      "160 ms)");
+  std::vector<CellResult> results = results_taking({0.04, 0.04, 0.04, 0.04, 0.04});
+  EXPECT_EQ(table.show(results).claims.at(1).ours, "1 MB, whatever the number of features");
+  results[4].numbers["bytes"] = 3e6;
+  EXPECT_EQ(table.show(results).claims.at(1).ours, "1 MB to 3 MB");
+  results[0] = {.refused = "the link broke"};
+  EXPECT_EQ(words(results), "not measured");
+}
+
 TEST(Study, CellsOfTheSameSettingsAreTheSameMeasurement) {
   for (const bool quick : {false, true}) {
     std::map<std::string, std::string> names;
