@@ -13,6 +13,7 @@
 #include "blindfl/lab/local_model.h"
 #include "blindfl/lab/paper/data_sets.h"
 #include "blindfl/lab/paper/idx_file.h"
+#include "blindfl/lab/paper/machine.h"
 #include "blindfl/lab/paper/peers.h"
 #include "blindfl/nn/bridge.h"
 #include "testing/scratch_folder.h"
@@ -114,6 +115,25 @@ TEST(FeaturesTable, SaysInWordsWhatItsFiguresAre) {
   EXPECT_EQ(table.show(results).claims.at(1).ours, "1 MB to 3 MB");
   results[0] = {.refused = "the link broke"};
   EXPECT_EQ(words(results), "not measured");
+}
+
+TEST(Build, IsTheSameForTheSameProgram) {
+  EXPECT_THAT(this_build(), SizeIs(32));
+  EXPECT_EQ(this_build(), this_build());
+  EXPECT_EQ(this_build().find_first_not_of("0123456789abcdef"), std::string::npos);
+}
+
+TEST(Study, CellsOfAnotherBuildAreOtherMeasurements) {
+  std::set<std::string> digests;
+  for (const Exhibit& exhibit : all_exhibits({.release = "test", .build = "one"})) {
+    for (const Cell& cell : exhibit.cells) digests.insert(cell.settings.digest());
+  }
+  for (const Exhibit& exhibit : all_exhibits({.release = "test", .build = "two"})) {
+    for (const Cell& cell : exhibit.cells) {
+      EXPECT_EQ(cell.settings.value("build"), "two");
+      EXPECT_FALSE(digests.contains(cell.settings.digest())) << cell.name;
+    }
+  }
 }
 
 TEST(Study, CellsOfTheSameSettingsAreTheSameMeasurement) {

@@ -79,6 +79,7 @@ void run_paper(const Arguments& arguments, std::ostream& out) {
   options.quick = arguments.has("quick");
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 1'000'000'000));
   options.release = version();
+  options.build = paper::this_build();
   const std::vector<paper::Exhibit> exhibits = chosen_exhibits(arguments, options);
   const std::filesystem::path folder = arguments.text("out");
   paper::CellCache cache(folder / "cells");
@@ -102,7 +103,7 @@ std::string more_help_of_paper() {
       "Data sets are read from the folder that the environment variable BLINDFL_DATA names; rows of the same shape are "
       "generated where time alone is measured and the set is not there.\n"
       "Each measurement is kept in FOLDER/cells as soon as it is done: after a kill, the same command continues "
-      "there.\n"
+      "there. What another build of this program left is measured again.\n"
       "\nNAME is one of:\n";
   for (const paper::Exhibit& exhibit : paper::all_exhibits({})) {
     text += "  " + exhibit.name + std::string(exhibit.name.size() < 26 ? 26 - exhibit.name.size() : 1, ' ') +

@@ -18,4 +18,8 @@ struct Machine {
 
 [[nodiscard]] Machine this_machine();
 
+/// 32 hexadecimal digits of the running program's own file: another build has others. Throws Error if it cannot be
+/// read.
+[[nodiscard]] std::string this_build();
+
 }  // namespace blindfl::lab::paper

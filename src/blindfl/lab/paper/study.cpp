@@ -22,8 +22,8 @@ std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
 Settings settings_of(std::string_view kind, const StudyOptions& options) {
   const Machine machine = this_machine();
   Settings settings;
-  settings.set("kind", kind).set("program", options.release).set("processor", machine.processor);
-  settings.set("cores", machine.cores).set("seed", std::to_string(options.seed));
+  settings.set("kind", kind).set("program", options.release).set("build", options.build);
+  settings.set("processor", machine.processor).set("cores", machine.cores).set("seed", std::to_string(options.seed));
   return settings;
 }
 

@@ -16,7 +16,8 @@ struct StudyOptions {
   std::filesystem::path data{};
   bool quick = false;  ///< few steps and rows: minutes instead of a night
   std::uint64_t seed = 1;
-  std::string release{};  ///< of the program: figures of one are not taken for another's
+  std::string release{};  ///< of the program
+  std::string build{};    ///< of it, `this_build()`: figures of one are not taken for another's
 };
 
 /// All tables and figures, in the order of the page. Nothing is measured yet.
