@@ -3,17 +3,22 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "blindfl/app/commands/run.h"
+#include "blindfl/lab/paper/machine.h"
 #include "testing/scratch_folder.h"
 
 namespace blindfl::app::lab_commands_test {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 using ::testing::StartsWith;
@@ -47,7 +52,8 @@ TEST(LabCommands, PapersHelpHasTheNamesOfAllTablesAndFigures) {
   const Said help = run_lab({"paper", "--help"});
   EXPECT_EQ(help.code, kDone);
   EXPECT_THAT(help.out, HasSubstr("usage: blindfl_lab paper --out FOLDER"));
-  for (const char* name : {"table:efficiency", "figure:convergence", "table:width", "table:depth", "table:features"}) {
+  for (const char* name :
+       {"table:efficiency", "figure:convergence", "table:width", "table:depth", "table:features", "table:parties"}) {
     EXPECT_THAT(help.out, HasSubstr(std::string("\n  ") + name + " "));
   }
 }
@@ -64,6 +70,73 @@ TEST(LabCommands, AnUnknownTableIsAnErrorThatNamesTheNearest) {
   EXPECT_EQ(folder.count(), 0);  // nothing was begun
   const Said nowhere = run_lab({"paper", "--only", "table:width"});
   EXPECT_THAT(nowhere.err, HasSubstr("--out is missing"));
+}
+
+/// Puts a folder in the place of PATH, so that its programs are all that is installed.
+class OnlyPrograms {
+ public:
+  explicit OnlyPrograms(const std::filesystem::path& folder) : path_(std::getenv("PATH")) {
+    EXPECT_EQ(setenv("PATH", folder.c_str(), 1), 0);
+  }
+  OnlyPrograms(const OnlyPrograms&) = delete;
+  OnlyPrograms& operator=(const OnlyPrograms&) = delete;
+  ~OnlyPrograms() { (void)setenv("PATH", path_.c_str(), 1); }
+
+ private:
+  std::string path_;
+};
+
+void install(const std::filesystem::path& program, const std::string& script) {
+  std::ofstream(program) << "#!/bin/sh\n" << script;
+  std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+}
+
+TEST(LabCommands, PeersMeasuresOurOwnAndSaysWhatIsNotInstalled) {
+  const testing::ScratchFolder nothing;
+  const OnlyPrograms none(nothing.path());
+  const Said said = run_lab({"peers"});
+  EXPECT_EQ(said.code, kDone) << said.err;
+  const std::string batch = "s, a mini-batch of 128 rows: logistic regression, 123 features of which 14 are 1\n";
+  for (const char* name : {"BlindFL, open top", "BlindFL, shared top", "plain libtorch, all columns at one party"}) {
+    EXPECT_THAT(said.out, ContainsRegex(std::string("\n") + name + ": [0-9.]+ m?" + batch));
+  }
+  EXPECT_THAT(said.out, HasSubstr("python-paillier: not installed: python3 has no module 'phe'\n"));
+  EXPECT_THAT(said.out, HasSubstr("CrypTen: not installed: python3 has no module 'crypten'\n"));
+  EXPECT_THAT(said.out, HasSubstr("MP-SPDZ: not installed: there is no semi2k-party.x in the folders of PATH\n"));
+}
+
+TEST(LabCommands, PeersSaysWhatIsInstalled) {
+  const testing::ScratchFolder programs;
+  // The three questions that are asked of it.
+  install(programs / "python3",
+          "case \"$2\" in\n"
+          "*find_spec*) echo True;;\n"
+          "*generate_paillier_keypair*) printf 'encrypt a number, 2048 bits\\t0.25\\ndecrypt it\\t0.125\\n';;\n"
+          "esac\n");
+  install(programs / "semi2k-party.x", "");
+  const OnlyPrograms these(programs.path());
+  const Said said = run_lab({"peers"});
+  EXPECT_EQ(said.code, kDone) << said.err;
+  EXPECT_THAT(said.out, AllOf(HasSubstr("python-paillier: 250 ms, encrypt a number, 2048 bits\n"),
+                              HasSubstr("python-paillier: 125 ms, decrypt it\n")));
+  EXPECT_THAT(said.out, AllOf(HasSubstr("CrypTen: installed; this program has no measurement of it\n"),
+                              HasSubstr("MP-SPDZ: installed; this program has no measurement of it\n")));
+  EXPECT_THAT(said.out, Not(HasSubstr("not installed")));
+}
+
+TEST(LabCommands, PapersCellsAreOfThisBuild) {
+  const testing::ScratchFolder folder;
+  const Said said = run_lab({"paper", "--out", folder.path().string(), "--quick", "--only", "table:parties"});
+  EXPECT_EQ(said.code, kDone) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("cell 4 of 4  5 A's, LR  "));
+  const std::string build = lab::paper::this_build();
+  std::size_t cells = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder / "cells")) {
+    EXPECT_THAT(testing::content_of(entry.path()), HasSubstr("\"build\":\"" + build + "\""));
+    ++cells;
+  }
+  EXPECT_EQ(cells, 4U);
+  EXPECT_THAT(testing::content_of(folder / "paper.md"), HasSubstr("\n| 5 | "));
 }
 
 }  // namespace

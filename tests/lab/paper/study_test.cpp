@@ -6,7 +6,9 @@
 #include <array>
 #include <map>
 #include <set>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blindfl/base/error.h"
@@ -15,6 +17,7 @@
 #include "blindfl/lab/paper/idx_file.h"
 #include "blindfl/lab/paper/machine.h"
 #include "blindfl/lab/paper/peers.h"
+#include "blindfl/lab/paper/several_parties.h"
 #include "blindfl/nn/bridge.h"
 #include "testing/scratch_folder.h"
 
@@ -115,6 +118,43 @@ TEST(FeaturesTable, SaysInWordsWhatItsFiguresAre) {
   EXPECT_EQ(table.show(results).claims.at(1).ours, "1 MB to 3 MB");
   results[0] = {.refused = "the link broke"};
   EXPECT_EQ(words(results), "not measured");
+}
+
+TEST(PartiesTable, ComparesWithOneA) {
+  const Exhibit table = parties_table({.release = "test"});
+  std::vector<CellResult> results = results_taking({0.01, 0.015, 0.02, 0.035});
+  for (std::size_t i = 0; i < results.size(); ++i) results[i].numbers["bytes"] = 1e5 * static_cast<double>(i + 1);
+  const Shown shown = table.show(results);
+  EXPECT_THAT(shown.sentence, HasSubstr("3.50 times the seconds and 4.00 times the bytes of one A with 5."));
+  EXPECT_EQ(shown.tables.at(0).rows.at(2).at(2), "2.00");
+  results[3] = {.refused = "the link broke"};
+  EXPECT_THAT(table.show(results).sentence, HasSubstr("a mini-batch takes not measured"));
+}
+
+TEST(SeveralParties, TrainAndCountAllLinks) {
+  const PaperSet& set = paper_set("a9a");
+  std::vector<data::Dataset> of_as;
+  data::Dataset of_b;
+  TwoPartyModel model;
+  for (std::uint64_t seed = 1; seed <= 2; ++seed) {
+    const data::Table rows = generated_rows(set, 256, seed);
+    TwoPartyRows cut = cut_rows(set, rows);
+    of_as.push_back(std::move(cut.a));
+    of_b = std::move(cut.b);
+    model = model_of(set, std::array<const data::Table*, 1>{&rows});
+  }
+  const auto cost = [&](std::size_t as) { return train_several_parties(model, std::span(of_as).first(as), of_b, 2); };
+  const SeveralPartiesCost one = cost(1);
+  const SeveralPartiesCost two = cost(2);
+  EXPECT_GT(one.seconds, 0);
+  EXPECT_GT(two.seconds_before, two.seconds);
+  EXPECT_NEAR(static_cast<double>(two.bytes) / static_cast<double>(one.bytes), 2, 0.1);
+  EXPECT_THROW((void)cost(0), InvalidArgument);
+  model.hidden = {4};
+  EXPECT_THROW((void)cost(1), InvalidArgument);
+  model.hidden.clear();
+  model.shape.nonzeros_a = 1;  // rows of A have more: an error there ends the wait of all
+  EXPECT_THROW((void)cost(2), Error);
 }
 
 TEST(Build, IsTheSameForTheSameProgram) {

@@ -17,6 +17,7 @@ std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
   all.push_back(depth_table(options));
   all.push_back(features_table(options));
   return all;
+  all.push_back(parties_table(options));
 }
 
 Settings settings_of(std::string_view kind, const StudyOptions& options) {

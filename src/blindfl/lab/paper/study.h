@@ -28,6 +28,7 @@ struct StudyOptions {
 [[nodiscard]] Exhibit depth_table(const StudyOptions& options);
 [[nodiscard]] Exhibit features_table(const StudyOptions& options);
 [[nodiscard]] Exhibit convergence_figure(const StudyOptions& options);
+[[nodiscard]] Exhibit parties_table(const StudyOptions& options);
 [[nodiscard]] Exhibit activations_figure(const StudyOptions& options);
 [[nodiscard]] Exhibit derivatives_figure(const StudyOptions& options);
 [[nodiscard]] Exhibit model_shares_figure(const StudyOptions& options);
