@@ -21,16 +21,16 @@ namespace {
 using baselines::VerticalFields;
 using baselines::VerticalRows;
 
-constexpr std::size_t kAttackedRows = 6400;  ///< in a quick run
-constexpr std::size_t kAttackedInAll = 1'000'000'000;
 constexpr std::array<const char*, 2> kAdultFiles{"adult.data.xz", "adult.test.xz"};
 /// Shares and weights that a drawing shows.
 constexpr std::size_t kShownCoordinates = 200;
 
+std::size_t epochs_of(const StudyOptions& options) {
+  return options.quick ? 1 : 10;
+}
+
 train::TrainOptions attack_training(double learning_rate, const StudyOptions& options) {
-  return {.epochs = options.quick ? std::size_t{1} : std::size_t{10},
-          .batch = 128,
-          .sgd = {.learning_rate = learning_rate, .momentum = 0.9}};
+  return {.epochs = epochs_of(options), .batch = 128, .sgd = {.learning_rate = learning_rate, .momentum = 0.9}};
 }
 
 VerticalRows vertical_rows(const PaperSet& set, const data::Table& table) {
@@ -55,7 +55,7 @@ std::string bar_name(const attacks::ActivationBar& bar) {
 
 CellResult attack_activations_of(const PaperSet& set, const StudyOptions& options) {
   const PaperRows all = read_paper_rows(set, options.data);
-  const std::size_t most = options.quick ? kAttackedRows : kAttackedInAll;
+  const std::size_t most = most_rows(options);
   const attacks::ActivationFigure figure{.outputs = set.outputs,
                                          .family = set.family(),
                                          .training = attack_training(set.learning_rate, options),
@@ -126,8 +126,8 @@ CategoryData adult_rows(const StudyOptions& options) {
                        " is not in the folder that BLINDFL_DATA names");
   }
   CategorySource source = read_adult(options.data);
-  if (options.quick) source = source.some(source.train.rows / kAttackedRows + 1, source.test.rows / kAttackedRows + 1);
-  return prepare_categories(source);
+  const std::size_t most = most_rows(options);
+  return prepare_categories(source.some(source.train.rows / most + 1, source.test.rows / most + 1));
 }
 
 attacks::DerivativeFigure derivative_figure(const StudyOptions& options) {
@@ -281,7 +281,7 @@ Cell attack_cell(const std::string& name, const StudyOptions& options, double ex
   Cell cell;
   cell.name = name;
   cell.settings = settings_of("attacks", options);
-  cell.settings.set("attack", name).set("size", options.quick ? "quick" : "whole");
+  cell.settings.set("attack", name).set("rows", rows_words(options)).set("epochs", epochs_of(options));
   cell.expected_seconds = expected;
   cell.measure = [=] { return measure(options); };
   return cell;
@@ -297,7 +297,10 @@ Exhibit activations_figure(const StudyOptions& options) {
     Cell cell;
     cell.name = std::string(set.name) + " " + std::string(set.model);
     cell.settings = settings_of("attacks", options);
-    cell.settings.set("attack", "activations").set("data set", set.name).set("size", options.quick ? "quick" : "whole");
+    cell.settings.set("attack", "activations")
+        .set("data set", set.name)
+        .set("rows", rows_words(options))
+        .set("epochs", epochs_of(options));
     cell.expected_seconds = options.quick ? 5 : 100;
     cell.measure = [=] {
       const std::string missing = missing_file(set, options.data);

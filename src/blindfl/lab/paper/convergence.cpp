@@ -18,8 +18,6 @@ namespace blindfl::lab::paper {
 
 namespace {
 
-constexpr std::size_t kFewRows = 6400;
-constexpr std::size_t kEveryRow = 1'000'000'000;
 /// The paper's lines end within 5 % of each other, from run to run.
 constexpr double kComparable = 0.01;
 
@@ -65,8 +63,8 @@ LocalTraining train_local(const PaperSet& set, const TwoPartyModel& m, const dat
 
 CellResult train_three_ways(const PaperSet& set, std::size_t epochs, const StudyOptions& options) {
   const PaperRows all = read_paper_rows(set, options.data);
-  const data::Table train = some_rows(all.train, options.quick ? kFewRows : kEveryRow);
-  const data::Table test = some_rows(all.test, options.quick ? kFewRows : kEveryRow);
+  const data::Table train = some_rows(all.train, most_rows(options));
+  const data::Table test = some_rows(all.test, most_rows(options));
   const std::array<const data::Table*, 2> tables{&train, &test};
   TwoPartyModel model = model_of(set, tables);
   model.training.epochs = epochs;
@@ -96,7 +94,7 @@ Cell convergence_cell(const PaperSet& set, const StudyOptions& options) {
   cell.name = std::string(set.name) + " " + std::string(set.model);
   cell.settings = settings_of("convergence", options);
   cell.settings.set("data set", set.name).set("model", set.model).set("epochs", epochs);
-  cell.settings.set("rows", options.quick ? "some" : "all");
+  cell.settings.set("rows", rows_words(options));
   cell.expected_seconds = (set.outputs > 1 ? 10 : 1) * (options.quick ? 1.0 : 60.0);
   const std::string missing = missing_file(set, options.data);
   cell.measure = [=, &set] {
@@ -123,9 +121,8 @@ std::vector<CategorySet> category_sets() {
 
 CellResult train_deep_three_ways(const CategorySet& set, std::size_t epochs, const StudyOptions& options) {
   CategorySource source = set.read(options.data);
-  if (options.quick) {
-    source = source.some((source.train.rows + kFewRows - 1) / kFewRows, (source.test.rows + kFewRows - 1) / kFewRows);
-  }
+  const auto step = [most = most_rows(options)](std::size_t rows) { return (rows + most - 1) / most; };
+  source = source.some(step(source.train.rows), step(source.test.rows));
   const CategoryData data = prepare_categories(source);
   const train::TrainOptions training{.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
   const DeepTraining federated = train_deep(set.model, data, training);
@@ -152,7 +149,7 @@ Cell category_cell(const CategorySet& set, const StudyOptions& options) {
   Cell cell;
   cell.name = set.name;
   cell.settings = settings_of("convergence", options);
-  cell.settings.set("data set", set.name).set("epochs", epochs).set("rows", options.quick ? "some" : "all");
+  cell.settings.set("data set", set.name).set("epochs", epochs).set("rows", rows_words(options));
   cell.expected_seconds = options.quick ? 15 : 600;
   cell.measure = [=] {
     for (const char* file : set.files) {
@@ -172,7 +169,7 @@ run::LineChart chart_of(const Cell& cell, const CellResult& result) {
   return chart;
 }
 
-Shown show_convergence(std::span<const Cell> cells, std::span<const CellResult> results, bool quick) {
+Shown show_convergence(std::span<const Cell> cells, std::span<const CellResult> results, const StudyOptions& options) {
   Shown shown;
   ShownTable table{.words = 2,
                    .headings = {"data set and model", "measure", "federated", "joined", "B only", "rows", "epochs"},
@@ -203,8 +200,11 @@ Shown show_convergence(std::span<const Cell> cells, std::span<const CellResult> 
       within + "; it is " + above + ".";
   shown.notes = {
       "Batches of 128, momentum 0.9, learning rate 0.05 as in the paper (0.01 on the counts of news20); all "
-      "three begin with the same weights and see the same batches in the same order. Open top, ReLU."};
-  if (quick) shown.notes.emplace_back("A quick run: one epoch of at most 6,400 rows each; the paper has ten of all.");
+      "three begin with the same weights, B alone with those of its own columns, and see the same batches in the same "
+      "order. Open top, ReLU."};
+  if (options.quick) {
+    shown.notes.push_back("A quick run: one epoch of " + rows_words(options) + " rows each; the paper has ten of all.");
+  }
   shown.claims = {{"Federated models are as good as joined ones", within},
                   {"Federated models are better than those of B's features alone", above}};
   return shown;
@@ -218,8 +218,8 @@ Exhibit convergence_figure(const StudyOptions& options) {
     if (!set.files.empty()) figure.cells.push_back(convergence_cell(set, options));
   }
   for (const CategorySet& set : category_sets()) figure.cells.push_back(category_cell(set, options));
-  figure.show = [cells = figure.cells, quick = options.quick](std::span<const CellResult> results) {
-    return show_convergence(cells, results, quick);
+  figure.show = [cells = figure.cells, options](std::span<const CellResult> results) {
+    return show_convergence(cells, results, options);
   };
   return figure;
 }

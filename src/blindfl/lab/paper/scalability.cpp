@@ -14,15 +14,12 @@ namespace blindfl::lab::paper {
 
 namespace {
 
-constexpr std::size_t kQuickRows = 6400;
-constexpr std::size_t kAllRows = 1'000'000'000;
-
 /// A perceptron on connect-4: time of a mini-batch, and the accuracy on test rows after training.
 CellResult train_on_connect4(const std::vector<std::size_t>& hidden, std::size_t epochs, const StudyOptions& options) {
   const PaperSet& set = paper_set("connect-4");
   const PaperRows all = read_paper_rows(set, options.data);
-  const data::Table train = some_rows(all.train, options.quick ? kQuickRows : kAllRows);
-  const data::Table test = some_rows(all.test, options.quick ? kQuickRows / 2 : kAllRows);
+  const data::Table train = some_rows(all.train, most_rows(options));
+  const data::Table test = some_rows(all.test, most_rows(options) / 2);
   const std::array<const data::Table*, 2> tables{&train, &test};
   TwoPartyModel model = model_of(set, tables);
   model.hidden = hidden;
@@ -45,7 +42,7 @@ Cell connect4_cell(const std::vector<std::size_t>& hidden, const StudyOptions& o
   const PaperSet& set = paper_set("connect-4");
   const std::string missing = missing_file(set, options.data);
   cell.settings = settings_of("connect-4 training", options);
-  cell.settings.set("hidden", widths).set("epochs", epochs).set("rows", options.quick ? "some" : "all");
+  cell.settings.set("hidden", widths).set("epochs", epochs).set("rows", rows_words(options));
   cell.expected_seconds = static_cast<double>(hidden.front()) / 8 * static_cast<double>(options.quick ? 1 : 80);
   cell.measure = [=] {
     require<DataError>(missing.empty(), missing, " is not in the folder that BLINDFL_DATA names");
@@ -101,7 +98,8 @@ Shown show_scaling(const Scaling& scaling, std::span<const CellResult> results, 
 }
 
 std::string words_for_size(const StudyOptions& options) {
-  return options.quick ? " Accuracies are those of one epoch on one row in nine, the paper's of ten epochs." : "";
+  if (!options.quick) return {};
+  return " Accuracies are those of one epoch on " + rows_words(options) + " rows, the paper's of ten epochs on all.";
 }
 
 }  // namespace

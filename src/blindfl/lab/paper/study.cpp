@@ -1,5 +1,6 @@
 #include "blindfl/lab/paper/study.h"
 
+#include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/lab/paper/data_sets.h"
 #include "blindfl/lab/paper/machine.h"
@@ -16,8 +17,8 @@ std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
   all.push_back(width_table(options));
   all.push_back(depth_table(options));
   all.push_back(features_table(options));
-  return all;
   all.push_back(parties_table(options));
+  return all;
 }
 
 Settings settings_of(std::string_view kind, const StudyOptions& options) {
@@ -26,6 +27,15 @@ Settings settings_of(std::string_view kind, const StudyOptions& options) {
   settings.set("kind", kind).set("program", options.release).set("build", options.build);
   settings.set("processor", machine.processor).set("cores", machine.cores).set("seed", std::to_string(options.seed));
   return settings;
+}
+
+std::size_t most_rows(const StudyOptions& options) {
+  constexpr std::size_t kAll = 1'000'000'000;
+  return options.quick ? options.quick_rows : kAll;
+}
+
+std::string rows_words(const StudyOptions& options) {
+  return options.quick ? "at most " + count_text(options.quick_rows) : std::string("all");
 }
 
 std::string data_words(const StudyOptions& options) {
