@@ -125,9 +125,9 @@ CellResult train_deep_three_ways(const CategorySet& set, std::size_t epochs, con
   source = source.some(step(source.train.rows), step(source.test.rows));
   const CategoryData data = prepare_categories(source);
   const train::TrainOptions training{.epochs = epochs, .batch = 128, .sgd = {.learning_rate = 0.05, .momentum = 0.9}};
-  const DeepTraining federated = train_deep(set.model, data, training);
-  const DeepTraining joined = train_deep_joined(set.model, data, training);
-  const DeepTraining alone = train_deep_of_b(set.model, data, training);
+  const FederatedDeepTraining federated = train_deep(set.model, data, training);
+  const DeepTraining joined = train_deep_joined(set.model, data, federated.start, training);
+  const DeepTraining alone = train_deep_of_b(set.model, data, federated.start, training);
   const std::vector<double>& labels = data.test.numeric.labels();
   const auto auc = [&](const DeepTraining& of) { return run::auc(nn::to_vector(of.scores), labels); };
   CellResult result;
