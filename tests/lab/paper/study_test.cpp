@@ -125,10 +125,11 @@ TEST(PartiesTable, ComparesWithOneA) {
   std::vector<CellResult> results = results_taking({0.01, 0.015, 0.02, 0.035});
   for (std::size_t i = 0; i < results.size(); ++i) results[i].numbers["bytes"] = 1e5 * static_cast<double>(i + 1);
   const Shown shown = table.show(results);
-  EXPECT_THAT(shown.sentence, HasSubstr("3.50 times the seconds and 4.00 times the bytes of one A with 5."));
+  EXPECT_THAT(shown.sentence,
+              HasSubstr("Here: a mini-batch takes 3.50 times the seconds and 4.00 times the bytes of one A with 5."));
   EXPECT_EQ(shown.tables.at(0).rows.at(2).at(2), "2.00");
   results[3] = {.refused = "the link broke"};
-  EXPECT_THAT(table.show(results).sentence, HasSubstr("a mini-batch takes not measured"));
+  EXPECT_THAT(table.show(results).sentence, HasSubstr("Here: not measured."));
 }
 
 TEST(SeveralParties, TrainAndCountAllLinks) {

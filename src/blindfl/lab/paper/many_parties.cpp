@@ -65,7 +65,7 @@ Shown show_parties(std::span<const CellResult> results) {
   }
   const std::size_t last = results.size() - 1;
   const std::string measured = std::isfinite(times(last, "seconds"))
-                                   ? times_text(last, "seconds") + " times the seconds and " +
+                                   ? "a mini-batch takes " + times_text(last, "seconds") + " times the seconds and " +
                                          times_text(last, "bytes") + " times the bytes of one A with " +
                                          std::to_string(kCountsOfAs.back())
                                    : std::string("not measured");
@@ -73,8 +73,7 @@ Shown show_parties(std::span<const CellResult> results) {
   shown.lines.push_back({.title = "A mini-batch by the number of A's, times one A's",
                          .x_label = "A's",
                          .lines = {std::move(time), std::move(bytes)}});
-  shown.sentence = "The paper says how its layers work with several A's, and measures none. Here a mini-batch takes " +
-                   measured + ".";
+  shown.sentence = "The paper says how its layers work with several A's, and measures none. Here: " + measured + ".";
   shown.notes = {
       "Logistic regression under an open top, generated rows: each A has 62 features and B 61, of which 7 are 1, so "
       "that each A more brings features of its own. B works with all A's at the same time, but all parties are threads "
