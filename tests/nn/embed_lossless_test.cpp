@@ -7,8 +7,10 @@
 
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/layers/oblivious_product.h"
 #include "nn/vertical_fixture.h"
 #include "protocol/embed_fixture.h"
+#include "testing/real_data.h"
 
 namespace blindfl::nn::embed_lossless_test {
 namespace {
@@ -18,10 +20,12 @@ struct Case {
   bool encrypted;
   std::string fields;  // "both", "only_a", "only_b"
   bool by_ot = false;
+  std::string vocabularies = "few";  // "few", "all", "largest"
 };
 
 void PrintTo(const Case& c, std::ostream* out) {
-  *out << c.scheme << (c.encrypted ? ", encrypted, " : ", exchanged, ") << (c.by_ot ? "by OT, " : "") << c.fields;
+  *out << c.scheme << (c.encrypted ? ", encrypted, " : ", exchanged, ") << (c.by_ot ? "by OT, " : "") << c.fields
+       << ", " << c.vocabularies;
 }
 
 std::vector<Case> all_cases() {
@@ -30,7 +34,9 @@ std::vector<Case> all_cases() {
     for (const char* scheme : {"plain", "lattice", "paillier"}) cases.push_back({scheme, false, fields});
     cases.push_back({"paillier", true, fields});
     cases.push_back({"lattice", false, fields, /*by_ot=*/true});
+    cases.push_back({"plain", false, fields, /*by_ot=*/true, "all"});
   }
+  if (testing::long_runs()) cases.push_back({"plain", false, "both", /*by_ot=*/true, "largest"});
   return cases;
 }
 
@@ -40,8 +46,18 @@ constexpr std::size_t kDimension = 4;
 constexpr std::size_t kOut = 5;
 constexpr std::size_t kSteps = 200;
 
-/// Fields of one party. In the first, every row has the same category; in the others categories repeat within a batch.
-std::vector<CategoryField> fields_of(Party party) {
+/// Fields of one party. In the first of A's, every row has the same category; in most others categories repeat within a
+/// batch. All: around the number of bins, and so large that look-ups share these.
+std::vector<CategoryField> fields_of(Party party, const std::string& vocabularies) {
+  if (vocabularies != "few") {
+    std::vector<CategoryField> all;
+    const std::vector<std::size_t> sizes =
+        party == Party::kB ? std::vector<std::size_t>{2, 48, 300, 4000} : std::vector<std::size_t>{1, 47, 49, 10000};
+    for (const std::size_t n : sizes) all.push_back({.name = std::to_string(n), .categories = n});
+    if (party == Party::kA) all.push_back({.name = "same", .categories = 48});
+    if (party == Party::kA && vocabularies == "largest") all.push_back({.name = "largest", .categories = 100000});
+    return all;
+  }
   if (party == Party::kA) return {{.name = "same", .categories = 3}, {.name = "few", .categories = 6}};
   return {{.name = "many", .categories = 40}, {.name = "two", .categories = 2}};
 }
@@ -68,7 +84,7 @@ class EmbedLossless : public ::testing::TestWithParam<Case> {
     shape_.dimension = kDimension;
     for (const Party party : {Party::kA, Party::kB}) {
       if (GetParam().fields == (party == Party::kA ? "only_b" : "only_a")) continue;
-      for (const CategoryField& field : fields_of(party)) {
+      for (const CategoryField& field : fields_of(party, GetParam().vocabularies)) {
         (party == Party::kA ? shape_.fields_a : shape_.fields_b).push_back(field);
         categories_.push_back(categories_of(field, random));
         at(party).fields.push_back(encode_categories(field, categories_.back()));
@@ -220,12 +236,18 @@ TEST_P(EmbedLossless, TrainsLikeEmbeddingAndLinear) {
   EXPECT_LE(largest_difference(kept_b.head, joined->head), 1e-3);
 }
 
+TEST(EmbedLosslessVocabularies, AreChainedAndInBins) {
+  const auto way = [](std::size_t categories) { return protocol::lookup_plan(kBatch, categories, kDimension).way(); };
+  EXPECT_EQ(way(300), ot::TableWay::kChain);
+  for (const std::size_t categories : {4000, 10000, 100000}) EXPECT_EQ(way(categories), ot::TableWay::kBins);
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, EmbedLossless, ::testing::ValuesIn(all_cases()), [](const auto& info) {
   return info.param.scheme +
          (info.param.encrypted ? "_encrypted_"
           : info.param.by_ot   ? "_ot_"
                                : "_exchanged_") +
-         info.param.fields;
+         info.param.fields + (info.param.vocabularies == "few" ? "" : "_" + info.param.vocabularies);
 });
 
 }  // namespace
