@@ -11,7 +11,8 @@ struct TopsOptions {
 };
 
 /// Whole mini-batches of the same model with an open top and with a shared one, in turns, both parties in one process:
-/// time of a step, bytes, and what they are made of.
+/// time of a step over memory and over TLS on loopback; bytes and rounds, counted and as planned; and what the bytes
+/// are made of.
 void report_tops(const TopsOptions& options);
 
 }  // namespace blindfl::bench

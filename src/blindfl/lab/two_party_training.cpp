@@ -174,13 +174,21 @@ std::uint64_t TwoPartyTraining::bytes_per_step() const {
 }
 
 TwoPartyTraining train_two_parties(const TwoPartyModel& model, const TwoPartyRows& rows, const TwoPartyRows& test,
-                                   std::size_t most_steps) {
+                                   std::size_t most_steps, std::optional<LinkEnds> link) {
   malloc_trim(0);
   const PeakMemory memory;
   const auto lattice = he::make_scheme("lattice");
   const auto paillier = he::make_scheme("paillier");
-  auto [a, b] = protocol::run_in_process({lattice.get(), paillier.get()}, [&](protocol::Session& session) {
-    return train_party(session, model, rows, test, most_steps);
+  const LinkEnds ends = link ? std::move(*link) : LinkEnds(net::make_memory_channels());
+  const auto as = [&](Party party, const std::shared_ptr<net::Channel>& channel) {
+    return [&, party] {
+      protocol::Peer peer(party, channel, he::borrowed({lattice.get(), paillier.get()}));
+      return train_party(peer.session(), model, rows, test, most_steps);
+    };
+  };
+  auto [a, b] = protocol::run_both(as(Party::kA, ends.first), as(Party::kB, ends.second), [&] {
+    ends.first->close();
+    ends.second->close();
   });
   TwoPartyTraining result = std::move(b.seen);
   result.memory = memory.growth();

@@ -7,10 +7,14 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <memory>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "blindfl/data/dataset.h"
+#include "blindfl/net/channel.h"
 #include "blindfl/nn/models.h"
 #include "blindfl/protocol/layers/shared_top_options.h"
 #include "blindfl/train/trainer.h"
@@ -51,11 +55,15 @@ struct TwoPartyTraining {
   [[nodiscard]] std::uint64_t bytes_per_step() const;
 };
 
-/// Trains with both parties as threads of this process over a memory channel, and scores `test` if it has rows. Stops
-/// after `most_steps`, if that is earlier. Each party knows the lattice scheme and Paillier with keys of 2048 bits.
-/// Throws as sessions, models and trainers do.
+/// A's end of a link, and B's.
+using LinkEnds = std::pair<std::shared_ptr<net::Channel>, std::shared_ptr<net::Channel>>;
+
+/// Trains with both parties as threads of this process over a memory channel, or over the `link` that is given, and
+/// scores `test` if it has rows. Stops after `most_steps`, if that is earlier. Each party knows the lattice scheme and
+/// Paillier with keys of 2048 bits. Throws as sessions, models and trainers do.
 [[nodiscard]] TwoPartyTraining train_two_parties(const TwoPartyModel& model, const TwoPartyRows& rows,
                                                  const TwoPartyRows& test = {},
-                                                 std::size_t most_steps = std::numeric_limits<std::size_t>::max());
+                                                 std::size_t most_steps = std::numeric_limits<std::size_t>::max(),
+                                                 std::optional<LinkEnds> link = std::nullopt);
 
 }  // namespace blindfl::lab
