@@ -28,14 +28,15 @@ struct Tampering {
 void open_scores_at_b(std::size_t count, Tampering tampering) {
   constexpr double kLargest = 1000;
   Random random;
-  const auto [a, b] = split(ShareMatrix(count, 1, 4, 40), random);
+  const auto shares = split(ShareMatrix(count, 1, 4, 40), random);
   const Bytes right = write_to_bytes([&](ByteSink& out) {
-    for (const UInt128 v : a.values()) out.write_u64(low64(v));
+    for (const UInt128 v : shares.first.values()) out.write_u64(low64(v));
   });
   const Bytes wrong = tampering.of(right);
   try {
     BufferSource in(wrong);
-    for (const double v : opened_values(b, in, kLargest)) fuzz::check(std::abs(v) <= kLargest, "scores have a limit");
+    for (const double v : opened_values(shares.second, in, kLargest))
+      fuzz::check(std::abs(v) <= kLargest, "scores have a limit");
   } catch (const ProtocolError&) {
     fuzz::check(wrong != right, "what an honest party sends is not refused");
   }
