@@ -10,6 +10,7 @@
 #include "blindfl/nn/federated_optimizer.h"
 #include "blindfl/train/trainer.h"
 #include "nn/peers_fixture.h"
+#include "testing/insecure_lattice.h"
 #include "testing/thrown.h"
 
 namespace blindfl::nn::peers_lossless_test {
@@ -58,9 +59,14 @@ std::vector<std::vector<CategoryField>> fields_of(std::size_t peers) {
   return fields;
 }
 
+std::unique_ptr<he::Scheme> make_scheme(const std::string& name) {
+  if (name == "small_lattice") return testing::make_insecure_lattice();
+  return testing::make_scheme(name);
+}
+
 class WithPeers : public ::testing::TestWithParam<Case> {
  protected:
-  std::unique_ptr<he::Scheme> scheme_ = testing::make_scheme(GetParam().scheme);
+  std::unique_ptr<he::Scheme> scheme_ = make_scheme(GetParam().scheme);
   testing::SeveralParties parties_{GetParam().peers, *scheme_};
   PeersData data_{{.columns_of_a = columns_of(GetParam().peers),
                    .columns_of_b = 3,
@@ -189,6 +195,11 @@ TEST_P(WithPeers, LogisticRegressionAfter200StepsEqualsLibtorch) {
   lab::fit(joined, Family::kLogistic, data_.joined.numeric, options());
   EXPECT_LE(largest_difference(scores.back().second, joined->forward(x)), 1e-3);
   EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.1) << "nothing was learned";
+  if (GetParam().update == Update::kEncrypted) return;  // pieces stay with the layer
+  std::vector<Pieces> after;
+  for (std::size_t i = 0; i < data_.peers(); ++i) after.push_back(pieces_of(made[i].model->source));
+  const torch::Tensor weight = joined_weight(after, all_pieces_of(made.back().model->source));
+  EXPECT_LE(largest_difference(weight, joined->weight), 1e-3);
 }
 
 TEST_P(WithPeers, AMultiLayerPerceptronAfter200StepsEqualsLibtorch) {
@@ -196,6 +207,8 @@ TEST_P(WithPeers, AMultiLayerPerceptronAfter200StepsEqualsLibtorch) {
   const std::vector<std::size_t> hidden{6, 4};
   const auto models = run([&](const Sessions& sessions, Place place) {
     const std::lock_guard lock(torch_random_);  // all parties draw from torch's one generator
+    // Whichever comes first: how far rounding grows in training depends on where that begins.
+    torch::manual_seed(3);
     return Mlp(sessions, data_.shapes(place), hidden, std::size_t{1}, Activation::kTanh);
   });
   lab::LocalModel joined(data_.joined.numeric.cols(), hidden, std::size_t{1}, Activation::kTanh);
@@ -224,6 +237,7 @@ TEST_P(WithPeers, WideAndDeepAfter200StepsEqualsLibtorch) {
   const std::vector<std::size_t> hidden{5, 4};
   const auto models = run([&](const Sessions& sessions, Place place) {
     const std::lock_guard lock(torch_random_);
+    torch::manual_seed(3);
     return WideDeep(sessions, data_.shapes(place), data_.categories_of(place), hidden, std::size_t{1},
                     Activation::kTanh, two_source_options());
   });
@@ -251,8 +265,83 @@ TEST_P(WithPeers, WideAndDeepAfter200StepsEqualsLibtorch) {
   });
   EXPECT_LE(largest_difference(scores.back().first, lab::score(joined, data_.joined)), 5e-4);
   lab::fit(joined, Family::kLogistic, data_.joined, options());
-  EXPECT_LE(largest_difference(scores.back().second, lab::score(joined, data_.joined)), 2e-3);
+  EXPECT_LE(largest_difference(scores.back().second, lab::score(joined, data_.joined)), 1e-3);
   EXPECT_GT(largest_difference(scores.back().first, scores.back().second), 0.03) << "nothing was learned";
+  if (GetParam().update == Update::kEncrypted) return;
+  std::vector<Pieces> after;
+  for (std::size_t i = 0; i < data_.peers(); ++i) after.push_back(pieces_of(models[i]->wide));
+  const torch::Tensor weight = joined_weight(after, all_pieces_of(models.back()->wide));
+  EXPECT_LE(largest_difference(weight, joined->sources->weight), 1e-3);
+  lab::LocalSources opened(data_.joined.numeric.cols(), 1, data_.all_fields, PeersData::kDimension, hidden.front());
+  copy_embeddings(embedded, models.back()->deep, opened);
+  EXPECT_LE(largest_difference(opened->embedded_weight, joined->sources->embedded_weight), 1e-3);
+  for (std::size_t t = 0; t < data_.all_fields.size(); ++t) {
+    EXPECT_LE(largest_difference(opened->tables.at(t), joined->sources->tables.at(t)), 1e-3) << "table " << t;
+  }
+}
+
+/// Three A's, each with a plan of its own: exchanged over the lattice, under encryption over Paillier, and exchanged
+/// with one scheme for A's features and another for B's.
+TEST(PairsWithDifferentPlans, LearnWhatLibtorchDoes) {
+  const auto plain = testing::make_scheme("plain");
+  const auto lattice = testing::make_insecure_lattice();
+  const auto paillier = testing::make_scheme("paillier");
+  testing::SeveralParties parties(3, std::vector<const he::Scheme*>{plain.get(), lattice.get(), paillier.get()});
+  const PeersData data({.columns_of_a = {2, 3, 4},
+                        .columns_of_b = 3,
+                        .fields_of_a = {},
+                        .fields_of_b = {},
+                        .rows = 64,
+                        .batch = kBatch});
+  train::TrainOptions options;
+  options.epochs = 4;
+  options.batch = kBatch;
+  options.sgd = {.learning_rate = 0.1, .momentum = 0.9, .steps = 16};
+  std::vector<MatMulOptions> plans(3);
+  plans[0].scheme_a = plans[0].scheme_b = "lattice";
+  plans[1].scheme_a = "paillier";
+  plans[1].update = Update::kEncrypted;
+  plans[1].sgd = options.sgd;
+  plans[2].scheme_b = "paillier";
+
+  struct Result {
+    std::vector<Pieces> before;
+    std::vector<std::pair<std::string, Update>> made;
+    torch::Tensor scores;
+  };
+  const auto train = [&](const Sessions& sessions, Place place) {
+    const protocol::PerPeer<MatMulOptions> own =
+        place ? protocol::PerPeer<MatMulOptions>(plans[*place]) : protocol::PerPeer<MatMulOptions>(plans);
+    GeneralizedLinear model(sessions, data.shapes(place), std::size_t{1}, own);
+    Result result{all_pieces_of(model->source), {}, {}};
+    for (const auto& layer : model->source->layers()) {
+      result.made.emplace_back(layer->params().spec().scheme_a, layer->params().spec().update);
+    }
+    const auto forward = [&](const data::Batch& batch) { return model->forward(batch); };
+    train::fit(
+        *model, forward, [](const torch::Tensor& z, const torch::Tensor& y) { return loss(Family::kLogistic, z, y); },
+        data.at(place), options);
+    result.scores = train::score(forward, data.at(place), kBatch);
+    return result;
+  };
+  const auto [of_a, of_b] =
+      parties.run([&](std::size_t place, Session& session) { return train(Sessions(session), Place(place)); },
+                  [&](const Sessions& sessions) { return train(sessions, Place()); });
+  EXPECT_EQ(of_b.made[0], std::pair(std::string("lattice"), Update::kExchanged));
+  EXPECT_EQ(of_b.made[1], std::pair(std::string("paillier"), Update::kEncrypted));
+  EXPECT_EQ(of_b.made[2].second, Update::kExchanged);
+  std::vector<Pieces> before;
+  for (const Result& one : of_a) before.push_back(one.before.front());
+  lab::LocalModel joined(data.joined.numeric.cols(), std::vector<std::size_t>{}, std::size_t{1});
+  {
+    const torch::NoGradGuard no_grad;
+    joined->weight.copy_(joined_weight(before, of_b.before));
+  }
+  const torch::Tensor x = lab::features_tensor(data.joined.numeric);
+  const torch::Tensor untrained = joined->forward(x);
+  lab::fit(joined, Family::kLogistic, data.joined.numeric, options);
+  EXPECT_LE(largest_difference(of_b.scores, joined->forward(x)), 1e-3);
+  EXPECT_GT(largest_difference(of_b.scores, untrained), 0.1) << "nothing was learned";
 }
 
 TEST(SharedTopWithSeveralAs, IsRefusedAtAllPartiesSayingWhatToDo) {
@@ -276,7 +365,7 @@ INSTANTIATE_TEST_SUITE_P(
     Cases, WithPeers,
     ::testing::Values(Case{.peers = 1}, Case{.peers = 2}, Case{.peers = 3}, Case{.peers = 5},
                       Case{.peers = 3, .epochs = 10, .weight_decay = 0.02},
-                      Case{.peers = 3, .scheme = "lattice", .epochs = 2},
+                      Case{.peers = 3, .scheme = "lattice", .epochs = 2}, Case{.peers = 3, .scheme = "small_lattice"},
                       Case{.peers = 2, .scheme = "paillier", .epochs = 2},
                       Case{.peers = 3, .scheme = "paillier", .update = Update::kEncrypted, .epochs = 4}),
     name_of);
