@@ -10,6 +10,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
+#include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/range_check.h"
 #include "mpc/shared_fixture.h"
 #include "testing/forging_transport.h"
