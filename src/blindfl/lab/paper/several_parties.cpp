@@ -30,6 +30,7 @@ struct JobOfParties {
   const TwoPartyModel& model;
   std::vector<std::string> names{};  ///< of the A's
   std::vector<std::shared_ptr<const protocol::LinkIdentity>> identities{};
+  std::string certificate_of_b{};  ///< PEM
   std::size_t steps = 0;
 };
 
@@ -127,7 +128,8 @@ class PartyLinks {
 void be_an_a(std::size_t place, const std::shared_ptr<net::Channel>& to_b, const he::Scheme& scheme,
              const JobOfParties& job, const data::Dataset& own) {
   protocol::Peer b(Party::kA, to_b, he::borrowed({&scheme}));
-  protocol::MaskParty me{.run = kRunOfParties, .name = job.names[place], .identity = job.identities[place]};
+  protocol::MaskParty me{
+      .run = kRunOfParties, .name = job.names[place], .identity = job.identities[place], .b = job.certificate_of_b};
   for (std::size_t other = 0; other < job.names.size(); ++other) {
     if (other != place) me.others.push_back({job.names[other], job.identities[other]->certificate()});
   }
@@ -158,6 +160,7 @@ SeveralPartiesCost train_several_parties(const TwoPartyModel& model, std::span<c
                            "several parties: only generalised linear models under an open top are measured");
   const auto scheme = he::make_scheme("lattice");
   JobOfParties job{.model = model, .steps = steps};
+  job.certificate_of_b = net::generate_identity("b", kDaysOfIdentity).certificate;
   for (std::size_t i = 0; i < of_as.size(); ++i) {
     job.names.push_back("a" + std::to_string(i + 1));
     job.identities.push_back(
