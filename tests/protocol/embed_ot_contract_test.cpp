@@ -52,7 +52,8 @@ class EmbedOtContract : public ::testing::TestWithParam<std::size_t>, protected 
   [[nodiscard]] std::vector<std::uint64_t> table_of_keeper(std::size_t t) {
     const auto& product = dynamic_cast<const ObliviousProduct&>(table(peer_of(owner_of(t)), t).product());
     std::vector<std::uint64_t> words;
-    for (const UInt128 v : product.rounded_table().values()) words.push_back(low64(v));
+    const ShareMatrix rounded = product.rounded_table();
+    for (const UInt128 v : rounded.values()) words.push_back(low64(v));
     return words;
   }
 };
