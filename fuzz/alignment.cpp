@@ -75,7 +75,7 @@ class Peer {
     const Bytes digest =
         protocol::Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters()).digest();
     channel_.send({protocol::steps::kHello, 0, 69}, [&](ByteSink& out) {
-      out.write_u32(2);
+      out.write_u32(3);
       out.write_u8(party == Party::kA ? 'A' : 'B');
       out.write(Bytes(32));
       out.write(digest);

@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const testing::PlainScheme scheme;
   Bytes hello(kHelloBytes);
   std::ranges::copy(input.take(kHelloBytes), hello.begin());
-  if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{2}, {}, {}, {}}, hello.begin());
+  if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{3}, {}, {}, {}}, hello.begin());
   if ((switches & 2) != 0) hello[4] = std::byte{'B'};
   if ((switches & 4) != 0) std::ranges::copy(right_digest(scheme), hello.begin() + 37);
   Bytes words(kSettingsBytes);
