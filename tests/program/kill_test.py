@@ -207,11 +207,12 @@ class Kill(ProgramTest):
         self.assertIn("peer", lonely.complaint())
         self.assertEqual(pair.summary("a"), before)
 
-    def test_weights_under_encryption_survive(self):
+    def wide_and_deep_killed_on_its_way(self, training, scheme):
+        """Trained to its end, and once more with both killed on the way: the results are the same. Returns the pair, and what resumed."""
         shared = {
             "model": {"kind": "wdl", "top": "open", "hidden": [4], "embedding_dim": 2},
-            "training": {"epochs": 3, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2},
-            "scheme": {"update": "encrypted", "default": "paillier", "automatic": False},
+            "training": {"epochs": 3, "batch": 32, "learning_rate": 0.05, "checkpoint_every": 2, **training},
+            "scheme": scheme,
             "alignment": {"mode": "aligned"},
         }
         pair = self.pair(shared, columns={"one_hot": False}, both_have_all=True, private_a=PATIENCE, private_b=PATIENCE,
@@ -221,30 +222,19 @@ class Kill(ProgramTest):
         for party in (pair.a, pair.b):
             shutil.rmtree(party / "run")
         self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(lambda: reached(pair, "b", 4)))
-        pair.both("resume")
+        resumed = pair.both("resume")
         self.check_finished(pair, steps)
         self.assert_same_results(pair.results(), expected)
+        return pair, resumed
+
+    def test_weights_under_encryption_survive(self):
+        self.wide_and_deep_killed_on_its_way({}, {"update": "encrypted", "default": "paillier", "automatic": False})
 
     def test_tables_by_oblivious_transfer_survive(self):
         """Keys of look-ups are of a process: who resumes makes others, in a session of its own, and the model is the same."""
-        shared = {
-            "model": {"kind": "wdl", "top": "open", "hidden": [4], "embedding_dim": 2},
-            "training": {"epochs": 3, "batch": 32, "learning_rate": 0.05, "momentum": 0.9, "checkpoint_every": 2},
-            "scheme": {"tables": "ot"},
-            "alignment": {"mode": "aligned"},
-        }
-        pair = self.pair(shared, columns={"one_hot": False}, both_have_all=True, private_a=PATIENCE, private_b=PATIENCE,
-                         table=program.Table(7, 90), test=program.Table(8, 40, first_id=50000))
-        pair.both("train")
-        expected, steps = pair.results(), pair.summary("b")["steps"]
-        for party in (pair.a, pair.b):
-            shutil.rmtree(party / "run")
-        self.kill_and_resume(pair, "train", "ab", lambda _: wait_until(lambda: reached(pair, "b", 4)))
-        again = pair.both("resume")
-        for party in again:
+        pair, resumed = self.wide_and_deep_killed_on_its_way({"momentum": 0.9}, {"tables": "ot"})
+        for party in resumed:
             self.assertRegex(party.printed(), r"resuming after step \d+ of ")
-        self.check_finished(pair, steps)
-        self.assert_same_results(pair.results(), expected)
         for party in (pair.a, pair.b):
             ledgers = list((party / "run").glob("*.ledger"))
             self.assertGreaterEqual(len(ledgers), 2, "one of each process")
