@@ -8,6 +8,7 @@
 #include <mutex>
 
 #include "blindfl/nn/federated_optimizer.h"
+#include "blindfl/protocol/layers/matmul.h"
 #include "blindfl/train/trainer.h"
 #include "nn/peers_fixture.h"
 #include "testing/insecure_lattice.h"

@@ -191,7 +191,7 @@ class SharedTop(ProgramTest):
     def test_weights_are_known_to_b_alone_and_announced_to_a(self):
         weights = {"top": {"class_weights": "balanced"}, "data": {"weight_column": "w"}}
         shared = {**SHARED, "training": {**TRAINING, "epochs": 3, "row_weights": True}}
-        pair = self.pair(shared, table=Table(3, 1700), test=Table(4, 60, first_id=70000), private_b=weights)
+        pair = self.pair(shared, table=Table(3, 1900), test=Table(4, 60, first_id=70000), private_b=weights)
         for name in ("train", "test"):
             path = pair.b / f"{name}.csv"
             lines = path.read_text().splitlines()
