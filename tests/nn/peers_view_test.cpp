@@ -8,6 +8,7 @@
 #include <set>
 
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/output_masks.h"
 #include "blindfl/protocol/session/steps.h"
 #include "nn/peers_fixture.h"
 #include "testing/uniformity.h"
