@@ -17,6 +17,7 @@
 #include "blindfl/protocol/align/psi.h"
 #include "blindfl/protocol/align/psi_points.h"
 #include "blindfl/protocol/align/steps.h"
+#include "blindfl/protocol/session/hello_layout.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/steps.h"
 #include "input.h"
@@ -74,8 +75,8 @@ class Peer {
   void open(const he::Scheme& scheme, Party party, AlignmentKind kind) {
     const Bytes digest =
         protocol::Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters()).digest();
-    channel_.send({protocol::steps::kHello, 0, 69}, [&](ByteSink& out) {
-      out.write_u32(3);
+    channel_.send({protocol::steps::kHello, 0, protocol::kHelloBytes}, [&](ByteSink& out) {
+      out.write_u32(protocol::kProtocolVersion);
       out.write_u8(party == Party::kA ? 'A' : 'B');
       out.write(Bytes(32));
       out.write(digest);

@@ -7,6 +7,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/memory_channel.h"
+#include "blindfl/protocol/session/hello_layout.h"
 #include "blindfl/protocol/session/session.h"
 #include "blindfl/protocol/session/steps.h"
 #include "input.h"
@@ -16,11 +17,15 @@ namespace {
 
 using namespace blindfl;
 
-constexpr std::size_t kHelloBytes = 69;
+using protocol::kHelloBytes;
 constexpr std::size_t kSettingsBytes = 4096;
 
 Bytes right_digest(const he::Scheme& scheme) {
   return protocol::Settings().add("scheme", scheme.name()).add("parameters", scheme.parameters()).digest();
+}
+
+void put_version(Bytes& hello) {
+  std::ranges::copy(write_to_bytes([](ByteSink& out) { out.write_u32(protocol::kProtocolVersion); }), hello.begin());
 }
 
 }  // namespace
@@ -31,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const testing::PlainScheme scheme;
   Bytes hello(kHelloBytes);
   std::ranges::copy(input.take(kHelloBytes), hello.begin());
-  if ((switches & 1) != 0) std::ranges::copy(Bytes{std::byte{3}, {}, {}, {}}, hello.begin());
+  if ((switches & 1) != 0) put_version(hello);
   if ((switches & 2) != 0) hello[4] = std::byte{'B'};
   if ((switches & 4) != 0) std::ranges::copy(right_digest(scheme), hello.begin() + 37);
   Bytes words(kSettingsBytes);

@@ -14,6 +14,7 @@
 #include "blindfl/he/scheme.h"
 #include "blindfl/net/channel.h"
 #include "blindfl/protocol/session/coin.h"
+#include "blindfl/protocol/session/hello_layout.h"
 #include "blindfl/protocol/session/ot_pools.h"
 #include "blindfl/protocol/session/saved_keys.h"
 #include "blindfl/protocol/session/steps.h"
@@ -22,21 +23,17 @@ namespace blindfl::protocol {
 
 namespace {
 
-constexpr std::uint32_t kVersion = 3;
-constexpr std::size_t kNonceBytes = 32;
 constexpr std::size_t kIdBytes = 16;
-/// version (4), role (1), nonce (32), digest of the schemes' settings (32)
-constexpr std::size_t kHelloBytes = 4 + 1 + kNonceBytes + kDigestBytes;
 /// Settings in words, filled up with zeros.
 constexpr std::size_t kSettingsBytes = 4096;
 
 /// The number of a public key's message is that of the scheme, plus this times that of the set.
 constexpr std::size_t kMostSchemes = 256;
 
-using Nonce = std::array<std::byte, kNonceBytes>;
+using Nonce = std::array<std::byte, kHelloNonceBytes>;
 
 struct Hello {
-  std::uint32_t version = kVersion;
+  std::uint32_t version = kProtocolVersion;
   Party party{};
   Nonce nonce{};
   Bytes digest;
@@ -256,7 +253,7 @@ void Session::when_waiting(const std::shared_ptr<IdleWork>& work) {
 
 // Each checks what the other says of itself, so a mismatch stops both at once.
 void Session::greet(const std::string& scheme_settings_name) {
-  Hello mine{kVersion, party_, {}, scheme_settings().digest()};
+  Hello mine{kProtocolVersion, party_, {}, scheme_settings().digest()};
   random_.fill(mine.nonce);
   const net::Message message{steps::kHello, 0, kHelloBytes};
   Hello theirs;
@@ -264,8 +261,9 @@ void Session::greet(const std::string& scheme_settings_name) {
       message.size, [&] { channel_.send(message, encode(mine)); },
       [&] { theirs = decode_hello(channel_.receive(message)); });
 
-  require<ConfigError>(theirs.version == kVersion, "the peer speaks version ", theirs.version,
-                       " of the protocol, this side version ", kVersion, ": both must run the same release of BlindFL");
+  require<ConfigError>(theirs.version == kProtocolVersion, "the peer speaks version ", theirs.version,
+                       " of the protocol, this side version ", kProtocolVersion,
+                       ": both must run the same release of BlindFL");
   require<ConfigError>(theirs.party != party_, "both parties call themselves ", name_of(party_),
                        ": the one with the labels is B, the other A");
   require<ProtocolError>(theirs.nonce != mine.nonce, "the peer's hello is this side's own, sent back");
