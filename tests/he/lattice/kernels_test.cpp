@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cfenv>
 #include <limits>
 #include <string>
 #include <utility>
@@ -95,17 +96,69 @@ TEST_P(KernelSet, AccumulatesRightValuesThatAreNotResidues) {
   }
 }
 
-TEST_P(KernelSet, AccumulatesThousandsOfTermsModuloASmallPrime) {
-  const Modulus m(largest_primes(35, 1, 64)[0], 64);
-  // Products just below 2^52: the sum of their lower halves must not leave its word.
+TEST_P(KernelSet, AccumulatesThousandsOfTerms) {
+  // The largest there are, and modulo a small prime products just below 2^52: the sum of their lower halves must not
+  // leave its word.
   const std::size_t count = 10000;
-  const std::uint64_t right = (std::uint64_t{1} << 17) - 1;
-  const Values left(count, m.value() - 1);
-  const Values rights(8 * count, right);
-  Values out(8, 0);
-  kernels_.accumulate(out.data(), {left.data(), 1, 8, rights.data(), 8, count, 0}, 8, m);
-  const std::uint64_t sum = m.multiply(m.multiply(m.value() - 1, right), count);
-  for (const std::uint64_t v : out) EXPECT_EQ(m.to_montgomery(v), sum);
+  for (const int bits : {35, 44, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    const std::uint64_t right = bits == 35 ? (std::uint64_t{1} << 17) - 1 : m.value() - 1;
+    const Values left(count, m.value() - 1);
+    for (const std::size_t n : {8, 64}) {
+      const Values rights(n * count, right);
+      Values out(n, 0);
+      kernels_.accumulate(out.data(), {left.data(), 1, n, rights.data(), n, count, 0}, n, m);
+      const std::uint64_t sum = m.multiply(m.multiply(m.value() - 1, right), count);
+      for (const std::uint64_t v : out) ASSERT_EQ(m.to_montgomery(v), sum) << bits << " bits, " << n << " positions";
+    }
+  }
+}
+
+TEST_P(KernelSet, AccumulatesRowsOfTermsThatShareTheirLeftValues) {
+  const std::size_t n = 128;
+  for (const int bits : {35, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    for (const std::size_t repeat : {std::size_t{64}, std::size_t{128}}) {
+      for (const std::size_t count : {11, 12, 31, 32, 33, 64, 100}) {
+        const Values left = random_values(count * (n / repeat), m);
+        const Values right = random_values(count * n, m);
+        const Values a = random_values(n, m);
+        const Values b = random_values(n, m);
+        Values out(n);
+        kernels_.multiply_accumulate(out.data(), a.data(), b.data(),
+                                     {left.data(), n / repeat, repeat, right.data(), n, count}, n, m);
+        for (std::size_t p = 0; p < n; ++p) {
+          std::uint64_t sum = m.multiply(a[p], b[p]);
+          for (std::size_t t = 0; t < count; ++t) {
+            sum = m.add(sum, m.multiply(left[t * (n / repeat) + p / repeat], right[t * n + p]));
+          }
+          ASSERT_EQ(m.to_montgomery(out[p]), sum) << bits << " bits, repeat " << repeat << ", " << count << " terms";
+        }
+      }
+    }
+  }
+}
+
+TEST_P(KernelSet, LongSumsAreTheSameHoweverDoublesAreRounded) {
+  const std::size_t n = 64;
+  const std::size_t count = 200;
+  for (const int bits : {20, 35, 44, 50}) {
+    const Modulus m(largest_primes(bits, 1, 64)[0], 64);
+    for (const bool largest : {false, true}) {
+      const Values left = largest ? Values(count, m.value() - 1) : random_values(count, m);
+      const Values right = largest ? Values(count * n, m.value() - 1) : random_values(count * n, m);
+      const Values start = random_values(n, m);
+      Values expected = start;
+      kernels_.accumulate(expected.data(), {left.data(), 1, n, right.data(), n, count}, n, m);
+      for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
+        Values out = start;
+        std::fesetround(rounding);
+        kernels_.accumulate(out.data(), {left.data(), 1, n, right.data(), n, count}, n, m);
+        std::fesetround(FE_TONEAREST);
+        ASSERT_EQ(out, expected) << bits << " bits, rounding " << rounding;
+      }
+    }
+  }
 }
 
 TEST_P(KernelSet, ASumOfNoTermsIsItsFirstProduct) {

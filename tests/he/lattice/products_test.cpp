@@ -101,8 +101,9 @@ INSTANTIATE_TEST_SUITE_P(Sets, EverySet, ::testing::Range<std::size_t>(0, parame
 TEST_P(EverySet, SharesAddUpWithinThePlansBound) {
   Lab lab(set_);
   const int log_q = lab.params()->log_q();
-  // One column with results that stand sparse and, few to a tile, not; several columns; several tiles each way.
-  const std::size_t shapes[][3] = {{1, 1, 1}, {60, 62, 1}, {9, 5, 1}, {11, 30, 7}, {40, 130, 20}};
+  // One column with results that stand sparse and, few to a tile, not; several columns; several tiles each way; tiles
+  // whose width is no power of two.
+  const std::size_t shapes[][3] = {{1, 1, 1}, {60, 62, 1}, {9, 5, 1}, {11, 30, 7}, {40, 130, 20}, {20, 40, 96}};
   std::size_t first = GetParam();
   for (const auto& [rows, inner, cols] : shapes) {
     for (const std::uint64_t bound : kBounds) {
@@ -111,6 +112,18 @@ TEST_P(EverySet, SharesAddUpWithinThePlansBound) {
       expect_products(lab, spec, seeded_, ++first % 3, 3);
     }
   }
+}
+
+// So many replies that several are added up, and sent, at a time; the last of them alone.
+TEST(Products, OfManyRepliesAddUp) {
+  Lab lab(parameter_sets()[0]);
+  SeededRandom random{7};
+  const ProductSpec spec = spec_of(2080, 16, 64, 1, 60);
+  const auto plan = plan_of(lab, spec);
+  ASSERT_NE(plan, nullptr);
+  ASSERT_GE(plan->tiling().row_tiles, 32U);
+  ASSERT_EQ(plan->tiling().row_tiles % 16, 1U);
+  expect_products(lab, spec, random, 5);
 }
 
 // From the narrowest ring that there is noise for to the widest, which may be wider than the modulus.

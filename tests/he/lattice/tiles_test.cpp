@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <numeric>
 #include <set>
 
 #include "blindfl/base/error.h"
@@ -39,7 +40,9 @@ TEST(Tiling, CoversTheProductAndFitsIntoThePolynomial) {
         ASSERT_LT((t.inner_tiles - 1) * t.inner, inner);
         ASSERT_GE(t.col_tiles * t.cols, cols);
         ASSERT_LT((t.col_tiles - 1) * t.cols, cols);
-        ASSERT_TRUE(t.cols == 1 || (t.cols < 8 ? t.cols == cols : t.cols <= 256 && std::has_single_bit(t.cols)));
+        ASSERT_TRUE(t.cols == 1 || (t.cols < 8 ? t.cols == cols : t.cols % 8 == 0));
+        ASSERT_LE(t.cols, std::max<std::size_t>(8, degree / 16));
+        ASSERT_LE(t.col_tiles * t.cols, std::max<std::size_t>(8, 2 * cols - 1)) << "more than half of it is used";
         ASSERT_LT(t.result_position(t.rows - 1, t.cols - 1), degree);
       }
     }
@@ -49,7 +52,8 @@ TEST(Tiling, CoversTheProductAndFitsIntoThePolynomial) {
 // Worked out by multiplying polynomials: each result stands where it should, and no other product falls there.
 TEST(Tiling, PutsEachResultAtItsPosition) {
   constexpr std::size_t kDegree = 512;
-  for (const auto& [rows, inner, cols] : {std::array<std::size_t, 3>{5, 60, 1}, {3, 20, 8}, {9, 3, 16}, {1, 512, 1}}) {
+  for (const auto& [rows, inner, cols] :
+       {std::array<std::size_t, 3>{5, 60, 1}, {3, 20, 8}, {9, 3, 16}, {2, 3, 24}, {1, 512, 1}}) {
     for (const Tiling& t : tilings(kDegree, spec_of(rows, inner, cols))) {
       std::vector<std::set<std::array<std::size_t, 3>>> sums(kDegree);  // (row, j, column) that fall on a position
       for (std::size_t r = 0; r < t.rows; ++r) {
@@ -147,11 +151,15 @@ TEST(LatticePlan, OfTheLargestProductsHasTilesOfManyColumns) {
   EXPECT_EQ(dynamic_cast<const LatticePlan&>(*plan).tiling().cols, 256U);
 }
 
-TEST(LatticePlan, PutsColumnsThatDoNotFillTilesOfSixtyFourIntoALargerOne) {
-  const auto plan = LatticeScheme().plan(spec_of(128, 64, 160));
-  const Tiling& t = dynamic_cast<const LatticePlan&>(*plan).tiling();
-  EXPECT_EQ(t.cols, 256U);
-  EXPECT_EQ(t.col_tiles, 1U);
+// The more of a tile is used, the fewer there are of both matrices.
+TEST(LatticePlan, CutsColumnsIntoTilesThatTheyFill) {
+  for (const std::size_t cols : {96, 160, 320}) {
+    const auto plan = LatticeScheme().plan(spec_of(128, 64, cols));
+    const Tiling& t = dynamic_cast<const LatticePlan&>(*plan).tiling();
+    EXPECT_EQ(t.cols * t.col_tiles, cols);
+    EXPECT_FALSE(std::has_single_bit(t.cols)) << t.cols;
+    EXPECT_EQ(t.repeats(), std::gcd(t.cols, std::size_t{1} << 20));
+  }
 }
 
 TEST(LatticePlan, NamesEveryAreaOfTheResultOnce) {

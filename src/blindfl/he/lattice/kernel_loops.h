@@ -4,6 +4,7 @@
 
 #include "blindfl/he/lattice/kernels.h"
 #include "blindfl/he/lattice/packing.h"
+#include "blindfl/he/lattice/sum_loops.h"
 #include "blindfl/he/lattice/transform_loops.h"
 
 // The kernels' loops, once for all processors. A set of kernels is `Loops<Lanes>::table("name")`, compiled in a file of
@@ -13,14 +14,21 @@
 //   kLanes, kStages, kVectors             values in a register; stages of a transform, and vectors of an inner product,
 //                                         that fit into the registers
 //   kSumRoom                              a lazy inner product may be as large as q * 2^(52 + kSumRoom)
+//   kLong                                 from so many terms on, sums are LongSums
 //   Part                                  a vector of integers as the compilers know it: a loop would not reliably
 //                                         become vector instructions
-//   Value, Constants, Root, Sum           a register; a modulus; a factor with its quotient; a lazy inner product
+//   Value, Constants, Root                a register; a modulus; a factor with its quotient
+//   Sum, LongSum                          lazy inner products: of a few terms, and of up to LongSum::kMostTerms, where
+//                                         that is something else
+//   left, right, added_to                 of a sum: what it takes as factors; a residue plus a sum of so many terms
 //   load, store                           residues in [0, q)
+//   load_shared                           one of them for all lanes
 //   load_lazy, store_lazy                 what a transform keeps between its passes
 //   forward_, inverse_, last_butterfly    one step of a transform, lazily reduced
-//   kGrows, grows                         whether forward butterflies leave values that must be settled now and then
+//   kGrows, grows, inverse_stages         whether butterflies leave values that must be settled now and then: forward
+//                                         ones of this modulus; backward ones after so many stages
 //   settled, finished                     brings lazy values back: small enough for the next pass; into [0, q)
+//   finished_last                         into [0, q) what last_butterfly leaves
 //   multiply, subtract                    on residues in [0, q); a factor of multiply may be any number below 2^52
 //   add                                   without reducing; up to 4q may be `finished`
 //   transpose                             kLanes registers
@@ -40,8 +48,8 @@ class Loops {
             inverse_sparse,
             multiply,
             multiply_subtract,
-            accumulate,
-            multiply_accumulate,
+            Sums::accumulate,
+            Sums::multiply_accumulate,
             divide,
             subtract_divide,
             multiply_add,
@@ -57,6 +65,7 @@ class Loops {
 
  private:
   using Transforms = TransformLoops<Lanes>;
+  using Sums = SumLoops<Lanes>;
   using Value = typename Lanes::Value;
   using Constants = typename Lanes::Constants;
   using Sum = typename Lanes::Sum;
@@ -81,86 +90,6 @@ class Loops {
       const Value product = Lanes::multiply(Lanes::load(a + i), Lanes::load(b + i), c);
       Lanes::store(out + i, Lanes::subtract(Lanes::load(out + i), product, c));
     }
-  }
-
-  /// A product that a sum begins with, or nothing: then the sum is added to what is there.
-  struct First {
-    const std::uint64_t* a = nullptr;
-    const std::uint64_t* b = nullptr;
-  };
-
-  /// `Vectors` registers at a time, so that the multipliers' latency is covered; `Repeat` tells whether they share
-  /// their left value.
-  template <bool Repeat, std::size_t Vectors>
-  static void accumulate_block(std::uint64_t* out, const First& first, const Terms& terms, std::size_t position,
-                               std::size_t begin, std::size_t end, const Constants& c) {
-    Sum sums[Vectors];
-    if (first.a != nullptr) {
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < Vectors; ++r) {
-        const std::size_t p = position + kLanes * r;
-        sums[r].add(Lanes::load(first.a + p), Lanes::load(first.b + p), c);
-      }
-    }
-    const std::uint64_t* left = terms.left + (Repeat ? position / terms.repeat : position) + begin * terms.left_stride;
-    const std::uint64_t* right = terms.right + position + begin * terms.right_stride;
-    for (std::size_t t = begin; t < end; ++t, left += terms.left_stride, right += terms.right_stride) {
-      const Value shared = Lanes::broadcast(*left);
-      BLINDFL_UNROLL
-      for (std::size_t r = 0; r < Vectors; ++r) {
-        sums[r].add(Repeat ? shared : Lanes::load(left + kLanes * r), Lanes::load(right + kLanes * r), c);
-      }
-    }
-    BLINDFL_UNROLL
-    for (std::size_t r = 0; r < Vectors; ++r) {
-      std::uint64_t* p = out + position + kLanes * r;
-      Lanes::store(p, sums[r].added_to(first.a != nullptr ? Lanes::broadcast(0) : Lanes::load(p), c));
-    }
-  }
-
-  template <bool Repeat>
-  static void accumulate_terms(std::uint64_t* out, const First& first, const Terms& terms, std::size_t n,
-                               std::size_t begin, std::size_t end, const Constants& c) {
-    constexpr std::size_t kWide = Lanes::kVectors * kLanes;
-    const std::size_t wide = !Repeat || terms.repeat % kWide == 0 ? n / kWide * kWide : 0;
-    for (std::size_t p = 0; p < wide; p += kWide) {
-      accumulate_block<Repeat, Lanes::kVectors>(out, first, terms, p, begin, end, c);
-    }
-    for (std::size_t p = wide; p < n; p += kLanes) {
-      accumulate_block<Repeat, 1>(out, first, terms, p, begin, end, c);
-    }
-  }
-
-  /// How many products of residues and right values, each of which has that many bits, may be added up before they are
-  /// reduced: a sum must be below q * 2^(52 + kSumRoom), and that of the lower halves of 52 bits below 2^64.
-  static std::size_t most_terms(int right_bits) {
-    const int bits = 52 + Lanes::kSumRoom - right_bits;
-    return std::size_t{1} << (bits < 12 ? bits : 12);
-  }
-
-  static void accumulate_all(std::uint64_t* out, First first, const Terms& terms, std::size_t n,
-                             const Modulus& modulus) {
-    const Constants c(modulus);
-    const std::size_t most = most_terms(terms.right_bits > modulus.bits() ? terms.right_bits : modulus.bits());
-    for (std::size_t begin = 0; begin < terms.count || first.a != nullptr; first = {}) {
-      const std::size_t room = first.a != nullptr ? most - 1 : most;
-      const std::size_t end = terms.count - begin < room ? terms.count : begin + room;
-      if (terms.repeat == 1) {
-        accumulate_terms<false>(out, first, terms, n, begin, end, c);
-      } else {
-        accumulate_terms<true>(out, first, terms, n, begin, end, c);
-      }
-      begin = end;
-    }
-  }
-
-  static void accumulate(std::uint64_t* out, const Terms& terms, std::size_t n, const Modulus& modulus) {
-    accumulate_all(out, {}, terms, n, modulus);
-  }
-
-  static void multiply_accumulate(std::uint64_t* out, const std::uint64_t* a, const std::uint64_t* b,
-                                  const Terms& terms, std::size_t n, const Modulus& modulus) {
-    accumulate_all(out, {a, b}, terms, n, modulus);
   }
 
   static void divide(std::uint64_t* out, const std::uint64_t* dropped, const Modulus& by, std::uint64_t one_over_by,
@@ -209,7 +138,7 @@ class Loops {
       Sum sum;  // of at most 2^51 * q
       sum.add(factor, Lanes::load(out + i), c);
       sum.add(radix, Lanes::load(digit + i), c);
-      Lanes::store(out + i, sum.added_to(Lanes::broadcast(0), c));
+      Lanes::store(out + i, sum.added_to(Lanes::broadcast(0), 2, c));
     }
   }
 
@@ -233,7 +162,7 @@ class Loops {
         Sum sum;
         sum.add(by_high, Lanes::load(high + i), c);
         sum.add(by_low, Lanes::load(low + i), c);
-        Lanes::store(out + begin + i, sum.added_to(offset, c));
+        Lanes::store(out + begin + i, sum.added_to(offset, 2, c));
       }
     }
   }
@@ -245,7 +174,7 @@ class Loops {
                          const Modulus& modulus) {
     const Constants c(modulus);
     const std::size_t stride = table.stride();
-    const std::size_t step = most_terms(modulus.bits()) * kLanes;
+    const std::size_t step = Sums::most_terms(modulus.bits()) * kLanes;
     const std::uint64_t* w = table.weights().data();
     for (std::size_t g = 0; g < table.count(); g += kLanes, a += kLanes * stride, w += kLanes * stride) {
       Value v[kLanes];
@@ -261,7 +190,7 @@ class Loops {
           }
         }
         BLINDFL_UNROLL
-        for (std::size_t b = 0; b < kLanes; ++b) v[b] = sums[b].added_to(v[b], c);
+        for (std::size_t b = 0; b < kLanes; ++b) v[b] = sums[b].added_to(v[b], (end - begin) / kLanes, c);
       }
       if constexpr (kLanes > 1) Lanes::transpose(v);
       Value sum = v[0];
@@ -286,7 +215,7 @@ class Loops {
     alignas(64) std::uint64_t sums[kLanes * kLanes];
     block_sums(sums, a, table, modulus);
     std::memset(out, 0, count * sizeof *out);
-    accumulate(out, {sums, 1, count, table.matrix().data(), count, count, 0}, count, modulus);
+    Sums::accumulate(out, {sums, 1, count, table.matrix().data(), count, count, 0}, count, modulus);
   }
 
   // ---- loops that the compiler vectorises

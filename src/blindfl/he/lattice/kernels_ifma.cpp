@@ -44,6 +44,7 @@ struct IfmaLanes {
 
   static Value broadcast(std::uint64_t x) { return _mm512_set1_epi64(static_cast<long long>(x)); }
   static Value load(const std::uint64_t* p) { return _mm512_loadu_si512(p); }
+  static Value load_shared(const std::uint64_t* p) { return broadcast(*p); }
   static void store(std::uint64_t* p, Value x) { _mm512_storeu_si512(p, x); }
   static Value load_lazy(const std::uint64_t* p) { return load(p); }
   static void store_lazy(std::uint64_t* p, Value x) { store(p, x); }
@@ -80,6 +81,7 @@ struct IfmaLanes {
   static bool grows(const Modulus& /*modulus*/) { return false; }
   static Value settled(Value x, const Constants& /*c*/) { return x; }
   static Value finished(Value x, const Constants& c) { return reduced_once(reduced_once(x, c.twice_q), c.q); }
+  static Value finished_last(Value x, const Constants& c) { return reduced_once(x, c.q); }
 
   static void transpose(Value (&v)[kLanes]) {
     Value pairs[kLanes];
@@ -129,11 +131,13 @@ struct IfmaLanes {
   struct Sum {
     Value low = _mm512_setzero_si512();
     Value high = _mm512_setzero_si512();
+    static Value left(Value a) { return a; }
+    static Value right(const std::uint64_t* p) { return load(p); }
     void add(Value a, Value b, const Constants& /*c*/) {
       low = low_product(low, a, b);
       high = high_product(high, a, b);
     }
-    [[nodiscard]] Value added_to(Value out, const Constants& c) const {
+    [[nodiscard]] Value added_to(Value out, std::size_t /*terms*/, const Constants& c) const {
       // Below 17 q: of a sum below 16 q * 2^52, and out.
       Value sum = IfmaLanes::add(out, montgomery_lazy(low, high, c));
       BLINDFL_UNROLL
@@ -141,6 +145,7 @@ struct IfmaLanes {
       return sum;
     }
   };
+  using LongSum = Sum;
 };
 
 }  // namespace

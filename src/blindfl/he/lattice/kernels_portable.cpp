@@ -5,20 +5,30 @@ namespace blindfl::he::lattice {
 
 namespace {
 
-/// One value at a time, in plain C++. Lazy values stay below 4q.
+/// One value at a time, in plain C++. Words have room: a forward butterfly adds at most 2q to its values, and 15 stages
+/// from residues end below 31q < 2^55. Backwards, sums double: 14 stages from residues end below 2^14 q < 2^64, and
+/// before a 15th, which only the largest degree has, they are brought back.
 struct ScalarLanes {
   static constexpr std::size_t kLanes = 1;
   static constexpr int kStages = 2;
-  static constexpr std::size_t kVectors = 1;
+  static constexpr std::size_t kVectors = 4;
   static constexpr int kSumRoom = 4;
   static constexpr bool kGrows = false;
+  static constexpr int kLazyStages = 14;
+  static_assert(Modulus::kMaxBits + kLazyStages <= 64);
   using Part = std::uint64_t __attribute__((vector_size(16)));
 
   using Value = std::uint64_t;
   struct Constants {
-    explicit Constants(const Modulus& modulus) : q(modulus.value()), negated_inverse(modulus.negated_inverse()) {}
+    explicit Constants(const Modulus& modulus)
+        : q(modulus.value()),
+          inverse_q(modulus.roots().quotient64[0]),
+          negated_inverse(modulus.negated_inverse()),
+          deepest(modulus.degree() > std::size_t{1} << kLazyStages) {}
     std::uint64_t q;
+    std::uint64_t inverse_q;  // of 2^64: the first root is 1
     std::uint64_t negated_inverse;
+    bool deepest;
   };
   struct Root {
     std::uint64_t value;
@@ -32,6 +42,7 @@ struct ScalarLanes {
 
   static Value broadcast(std::uint64_t x) { return x; }
   static Value load(const std::uint64_t* p) { return *p; }
+  static Value load_shared(const std::uint64_t* p) { return *p; }
   static void store(std::uint64_t* p, Value x) { *p = x; }
   static Value load_lazy(const std::uint64_t* p) { return *p; }
   static void store_lazy(std::uint64_t* p, Value x) { *p = x; }
@@ -45,24 +56,31 @@ struct ScalarLanes {
     return y * w.value - high64(static_cast<UInt128>(y) * w.quotient) * c.q;
   }
   static void forward_butterfly(Value& x, Value& y, Root w, const Constants& c) {
-    const Value a = reduced_once(x, 2 * c.q);
     const Value b = shoup(y, w, c);
-    x = a + b;
-    y = a + 2 * c.q - b;
+    y = x + 2 * c.q - b;
+    x += b;
   }
   static void inverse_butterfly(Value& x, Value& y, Root w, const Constants& c) {
     const Value sum = x + y;
-    y = shoup(x + 2 * c.q - y, w, c);
-    x = reduced_once(sum, 2 * c.q);
+    y = shoup(x + (c.q << (kLazyStages - 1)) - y, w, c);
+    x = sum;
   }
   static void last_butterfly(Value& x, Value& y, Root by_n, Root w, const Constants& c) {
-    const Value sum = x + y;
-    y = shoup(x + 2 * c.q - y, w, c);
-    x = shoup(sum, by_n, c);
+    if (c.deepest) {
+      x = finished(x, c);
+      y = finished(y, c);
+    }
+    inverse_butterfly(x, y, w, c);
+    x = shoup(x, by_n, c);
   }
   static bool grows(const Modulus& /*modulus*/) { return false; }
   static Value settled(Value x, const Constants& /*c*/) { return x; }
-  static Value finished(Value x, const Constants& c) { return reduced_once(reduced_once(x, 2 * c.q), c.q); }
+  /// Of any x: the quotient is less than 2 too small.
+  static Value finished(Value x, const Constants& c) {
+    return reduced_once(x - high64(static_cast<UInt128>(x) * c.inverse_q) * c.q, c.q);
+  }
+
+  static Value finished_last(Value x, const Constants& c) { return reduced_once(x, c.q); }
 
   /// x / 2^52 modulo q, less than q above x / 2^52.
   static Value montgomery_lazy(UInt128 x, const Constants& c) {
@@ -78,14 +96,14 @@ struct ScalarLanes {
 
   struct Sum {
     UInt128 sum = 0;
+    static Value left(Value a) { return a; }
+    static Value right(const std::uint64_t* p) { return load(p); }
     void add(Value a, Value b, const Constants& /*c*/) { sum += static_cast<UInt128>(a) * b; }
-    [[nodiscard]] Value added_to(Value out, const Constants& c) const {
-      // Below 18 q: of a sum below 16 q * 2^52, and out.
-      Value x = out + montgomery_lazy(sum, c);
-      for (int k = kSumRoom + 1; k-- > 0;) x = reduced_once(x, c.q << k);
-      return x;
+    [[nodiscard]] Value added_to(Value out, std::size_t /*terms*/, const Constants& c) const {
+      return finished(out + montgomery_lazy(sum, c), c);
     }
   };
+  using LongSum = Sum;
 };
 
 }  // namespace

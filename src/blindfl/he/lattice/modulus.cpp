@@ -114,7 +114,7 @@ Modulus::Modulus(std::uint64_t prime, std::size_t degree)
   const std::uint64_t n_inverse_times_root = multiply(n_inverse, inverse_powers[1]);
   last_stage_ = factors({n_inverse, n_inverse_times_root});
   last_stage_times_radix_ = factors({to_montgomery(n_inverse), to_montgomery(n_inverse_times_root)});
-  one_over_radix_ = factors({inverse(to_montgomery(1))});
+  one_over_radix_ = factors({inverse(to_montgomery(1)), inverse(4)});
   roots_ = factors(std::move(powers));
   inverse_roots_ = factors(std::move(inverse_powers));
   lane_roots_ = arranged(roots_, degree_);

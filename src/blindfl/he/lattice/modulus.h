@@ -50,7 +50,7 @@ class Modulus {
   [[nodiscard]] const Factors& last_stage() const { return last_stage_; }
   /// The same times 2^52, to make up for a Montgomery product.
   [[nodiscard]] const Factors& last_stage_times_radix() const { return last_stage_times_radix_; }
-  /// 1 / 2^52.
+  /// 1 / 2^52 and 1 / 4.
   [[nodiscard]] const Factors& one_over_radix() const { return one_over_radix_; }
 
   /// Those factors, in [0, q), with their quotients.

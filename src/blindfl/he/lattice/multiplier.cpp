@@ -20,6 +20,12 @@ constexpr std::size_t kLargestStock = 64;
 /// Replies whose products are added up together: an encrypted matrix is read once for all of them, and one polynomial
 /// of each fits into a core's cache. They are sent together, too, and the peer opens them while the next ones are made.
 constexpr std::size_t kTogether = 2;
+/// More where there are many: reading an encrypted matrix larger than the caches takes longer than multiplying by it.
+constexpr std::size_t kMostTogether = 8;
+
+std::size_t replies_together(const Tiling& t) {
+  return std::clamp(t.row_tiles / 8, kTogether, kMostTogether);
+}
 
 constexpr LeftOperand::Run kNoTiles{0, 0, 0};
 
@@ -142,15 +148,17 @@ std::vector<LatticeMultiplier::Randomizer> LatticeMultiplier::take_randomizers(s
 // Fresh for every reply: without it, the key's owner would solve for the private matrix.
 LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, const LatticeOperand& right,
                                                        std::size_t first_row, std::size_t col_tile,
-                                                       const std::vector<Randomizer>& randomizers,
-                                                       std::size_t stride_of_results, ThreadPool& pool) const {
+                                                       const std::vector<Randomizer>& randomizers, const Tiling& tiling,
+                                                       ThreadPool& pool) const {
   const std::size_t n = params_->degree();
   const std::size_t moduli = params_->moduli().size();
   Replies replies{scratch_.lease(randomizers.size() * 2 * moduli * stride()), {}, randomizers.size()};
   replies.values = replies.lease.take(randomizers.size() * 2 * moduli * stride());
-  const SparseTables::Table* table = stride_of_results == 0 ? nullptr : &sparse_.of(stride_of_results);
+  const SparseTables::Table* table = tiling.sparse_results(n) ? &sparse_.of(tiling.inner) : nullptr;
   // One modulus and component of a few replies at a time: their polynomials stay in the cache for the transform.
-  const std::size_t together = std::min(kTogether, (replies.count * 2 * moduli + pool.size() - 1) / pool.size());
+  // And several such pieces for each thread.
+  const std::size_t shares = 3 * pool.size();
+  const std::size_t together = std::min(replies_together(tiling), (replies.count * 2 * moduli + shares - 1) / shares);
   const std::size_t pieces = (replies.count + together - 1) / together;
   pool.parallel_for(pieces * 2 * moduli, 1, [&](std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -310,10 +318,10 @@ ShareMatrix LatticeMultiplier::multiply_rows(const LatticePlan& plan, const Left
   out.write(key_.id);
   ShareMatrix share(plan.spec().rows, plan.spec().cols, plan.spec().result_scale(), plan.spec().ring_bits);
   const std::size_t words = plan.reply_tile_bytes() / 8;
-  const std::size_t at_once = std::min({std::max(kTogether, pool.size()), LatticePlan::kRowGroup, t.row_tiles});
+  const std::size_t at_once =
+      std::min({std::max(replies_together(t), pool.size()), LatticePlan::kRowGroup, t.row_tiles});
   auto scratch = scratch_.lease(words * at_once);
   const auto finished = scratch.take(words * at_once);
-  const std::size_t sparse = t.sparse_results(params_->degree()) ? t.inner : 0;
 
   for (std::size_t first = 0; first < t.row_tiles; first += LatticePlan::kRowGroup) {
     const std::size_t count = std::min(LatticePlan::kRowGroup, t.row_tiles - first);
@@ -322,7 +330,7 @@ ShareMatrix LatticeMultiplier::multiply_rows(const LatticePlan& plan, const Left
       for (std::size_t done = 0; done < count; done += at_once) {
         const std::size_t now = std::min(at_once, count - done);
         auto randomizers = take_randomizers(now, random, pool);
-        const auto replies = products(tiles, *right, (whole ? first : 0) + done, col_tile, randomizers, sparse, pool);
+        const auto replies = products(tiles, *right, (whole ? first : 0) + done, col_tile, randomizers, t, pool);
         pool.parallel_for(now, 1, [&](std::size_t begin, std::size_t end) {
           for (std::size_t r = begin; r < end; ++r) {
             Random& rest = randomizers[r].rest;

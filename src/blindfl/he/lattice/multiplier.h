@@ -94,8 +94,8 @@ class LatticeMultiplier final : public Multiplier {
                                           Random& random, ThreadPool& pool, ByteSink& out) const;
   /// Of the rows from `first_row` of `left` on, one for each randomizer.
   [[nodiscard]] Replies products(const LeftOperand& left, const LatticeOperand& right, std::size_t first_row,
-                                 std::size_t col_tile, const std::vector<Randomizer>& randomizers,
-                                 std::size_t stride_of_results, ThreadPool& pool) const;
+                                 std::size_t col_tile, const std::vector<Randomizer>& randomizers, const Tiling& tiling,
+                                 ThreadPool& pool) const;
   void add_error(Reply reply, Random& random) const;
   /// This party's share of a tile's results: the first component, which never leaves it.
   void keep_results(Reply reply, const LatticePlan& plan, const LatticePlan::Area& area, Random& random,

@@ -12,6 +12,27 @@ constexpr std::size_t ceil_divide(std::size_t a, std::size_t b) {
   return (a + b - 1) / b;
 }
 
+// Left tiles show in groups of that many positions, or are of no use in them: Tiling::repeats.
+constexpr std::size_t kGroup = 8;
+
+/// Widths of tiles for so many columns.
+std::vector<std::size_t> widths_of(std::size_t degree, std::size_t cols) {
+  const std::size_t widest = degree / 16;
+  // A few columns are better off without empty ones beside them.
+  std::vector<std::size_t> widths{1};
+  if (cols > 1 && cols < kGroup) widths.push_back(cols);
+  for (const std::size_t width : {8, 16, 32, 64, 128, 256}) {
+    if (width <= widest && (width == kGroup || width / 2 < cols)) widths.push_back(width);
+  }
+  // And many: a few tiles of the same width, as nearly as groups allow.
+  for (std::size_t tiles = 1; tiles <= 4; ++tiles) {
+    const std::size_t width = ceil_divide(ceil_divide(cols, tiles), kGroup) * kGroup;
+    const bool known = std::ranges::find(widths, width) != widths.end();
+    if (width <= widest && !known) widths.push_back(width);
+  }
+  return widths;
+}
+
 /// Tile counts, and tiles no larger than these need.
 Tiling finished(std::size_t degree, const ProductSpec& spec, Tiling t) {
   t.inner = std::min(t.inner, spec.inner);
@@ -30,6 +51,11 @@ Tiling finished(std::size_t degree, const ProductSpec& spec, Tiling t) {
 
 }  // namespace
 
+std::size_t Tiling::repeats() const {
+  const std::size_t power = cols & (~cols + 1);
+  return power < kGroup ? 1 : power;
+}
+
 bool Tiling::sparse_results(std::size_t degree) const {
   return cols == 1 && std::has_single_bit(inner) && inner >= 8 && inner <= degree / 8;
 }
@@ -42,13 +68,7 @@ std::string Tiling::operand_layout() const {
 
 std::vector<Tiling> tilings(std::size_t degree, const ProductSpec& spec) {
   std::vector<Tiling> all;
-  // A few columns are better off without empty ones beside them.
-  std::vector<std::size_t> widths{1};
-  if (spec.cols > 1 && spec.cols < 8) widths.push_back(spec.cols);
-  for (const std::size_t cols : {8, 16, 32, 64, 128, 256}) {
-    if (cols <= degree / 16 && (cols == 8 || cols / 2 < spec.cols)) widths.push_back(cols);
-  }
-  for (const std::size_t cols : widths) {
+  for (const std::size_t cols : widths_of(degree, spec.cols)) {
     const std::size_t room = degree / cols;
     for (std::size_t rows = 1; rows <= std::min(spec.rows, room);) {
       Tiling t;

@@ -20,7 +20,7 @@ namespace blindfl::he::lattice {
 struct Tiling {
   std::size_t rows = 0;   ///< of the left matrix in one tile
   std::size_t inner = 0;  ///< columns of the left and rows of the right matrix in one tile
-  std::size_t cols = 0;   ///< of the right matrix in one tile: 1 to 7, all that it has, or a power of two from 8 to 256
+  std::size_t cols = 0;   ///< of the right matrix in one tile: 1, up to 7 if it has no more, or a multiple of 8
 
   std::size_t row_tiles = 0;
   std::size_t inner_tiles = 0;
@@ -31,8 +31,9 @@ struct Tiling {
     return c + cols * (r * inner + inner - 1);
   }
   /// How many neighbouring positions of a left tile's transform have the same value. A tile is a polynomial in x^cols,
-  /// which shows in groups that fill a register, and is of no use in smaller ones.
-  [[nodiscard]] std::size_t repeats() const { return cols < 8 ? 1 : cols; }
+  /// and so in x to the largest power of two that divides cols, which shows in groups that fill a register, and is of
+  /// no use in smaller ones.
+  [[nodiscard]] std::size_t repeats() const;
   /// Results stand `inner` apart and nowhere else, so that a sparse inverse transform (Kernels::inverse_sparse) gives
   /// them all: for one column, and an `inner` that it can do at this degree.
   [[nodiscard]] bool sparse_results(std::size_t degree) const;

@@ -48,13 +48,22 @@ class TransformLoops {
     const Passes passes(std::countr_zero(count) - kTail);
     std::size_t groups = count / kLanes;
     std::size_t length = kLanes;
+    [[maybe_unused]] int grown = kTail;  // stages since values were residues or settled
     for (std::size_t i = passes.count; i-- > 0;) {
       groups >>= passes.each[i];
       length <<= passes.each[i];
-      const Ends ends{kTail == 0 && i + 1 == passes.count, i == 0};
-      if (passes.each[i] == 3) inverse_pass<3>(ends, a, modulus, last_stage, groups, length);
-      if (passes.each[i] == 2) inverse_pass<2>(ends, a, modulus, last_stage, groups, length);
-      if (passes.each[i] == 1) inverse_pass<1>(ends, a, modulus, last_stage, groups, length);
+      From start = kTail == 0 && i + 1 == passes.count ? From::kResidues : From::kLazy;
+      if constexpr (Lanes::kGrows) {
+        if (grown + passes.each[i] > Lanes::inverse_stages(modulus)) {
+          start = From::kGrown;
+          grown = 0;
+        }
+        grown += passes.each[i];
+      }
+      const bool last = i == 0;
+      if (passes.each[i] == 3) inverse_pass<3>(start, last, a, modulus, last_stage, groups, length);
+      if (passes.each[i] == 2) inverse_pass<2>(start, last, a, modulus, last_stage, groups, length);
+      if (passes.each[i] == 1) inverse_pass<1>(start, last, a, modulus, last_stage, groups, length);
     }
   }
 
@@ -78,14 +87,8 @@ class TransformLoops {
     std::size_t count = 0;
   };
 
-  /// Where in a transform a pass stands: the first takes residues, the last gives them.
-  struct Ends {
-    bool first;
-    bool last;
-  };
-
-  /// What a pass of the forward transform takes: residues; lazy values; or lazy values that have grown so much that
-  /// those which are not multiplied by a root first are settled.
+  /// What a pass takes: residues; lazy values; or lazy values that have grown so much that they are settled: forwards,
+  /// those which are not multiplied by a root first.
   enum class From { kResidues, kLazy, kGrown };
 
   /// The roots of a group and of its halves, quarters and so on.
@@ -139,7 +142,7 @@ class TransformLoops {
     }
   }
 
-  template <int Stages, bool First, bool Last>
+  template <int Stages, From Start, bool Last>
   static void inverse_pass(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
                            std::size_t groups, std::size_t length) {
     constexpr std::size_t kRows = std::size_t{1} << Stages;
@@ -155,7 +158,8 @@ class TransformLoops {
         Value v[kRows];
         BLINDFL_UNROLL
         for (std::size_t r = 0; r < kRows; ++r) {
-          v[r] = First ? Lanes::load(p + r * stride) : Lanes::settled(Lanes::load_lazy(p + r * stride), c);
+          v[r] = Start == From::kResidues ? Lanes::load(p + r * stride) : Lanes::load_lazy(p + r * stride);
+          if (Start == From::kGrown) v[r] = Lanes::settled(v[r], c);
         }
         BLINDFL_UNROLL
         for (int s = Stages - 1; s >= (Last ? 1 : 0); --s) {
@@ -178,7 +182,7 @@ class TransformLoops {
         BLINDFL_UNROLL
         for (std::size_t r = 0; r < kRows; ++r) {
           if constexpr (Last) {
-            Lanes::store(p + r * stride, Lanes::finished(v[r], c));
+            Lanes::store(p + r * stride, Lanes::finished_last(v[r], c));
           } else {
             Lanes::store_lazy(p + r * stride, v[r]);
           }
@@ -202,12 +206,25 @@ class TransformLoops {
   }
 
   template <int Stages>
-  static void inverse_pass(Ends ends, std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
+  static void inverse_pass(From start, bool last, std::uint64_t* a, const Modulus& modulus,
+                           const Modulus::Factors& last_stage, std::size_t groups, std::size_t length) {
+    if (last) return inverse_pass<Stages, true>(start, a, modulus, last_stage, groups, length);
+    inverse_pass<Stages, false>(start, a, modulus, last_stage, groups, length);
+  }
+  template <int Stages, bool Last>
+  static void inverse_pass(From start, std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage,
                            std::size_t groups, std::size_t length) {
-    if (ends.first && ends.last) return inverse_pass<Stages, true, true>(a, modulus, last_stage, groups, length);
-    if (ends.first) return inverse_pass<Stages, true, false>(a, modulus, last_stage, groups, length);
-    if (ends.last) return inverse_pass<Stages, false, true>(a, modulus, last_stage, groups, length);
-    inverse_pass<Stages, false, false>(a, modulus, last_stage, groups, length);
+    if constexpr (kTail == 0) {
+      if (start == From::kResidues) {
+        return inverse_pass<Stages, From::kResidues, Last>(a, modulus, last_stage, groups, length);
+      }
+    }
+    if constexpr (Lanes::kGrows) {
+      if (start == From::kGrown) {
+        return inverse_pass<Stages, From::kGrown, Last>(a, modulus, last_stage, groups, length);
+      }
+    }
+    inverse_pass<Stages, From::kLazy, Last>(a, modulus, last_stage, groups, length);
   }
 
   /// What pass number `pass` of the forward transform takes.
