@@ -67,6 +67,9 @@ TEST(LabCommands, AnUnknownTableIsAnErrorThatNamesTheNearest) {
   const Said far = run_lab({"paper", "--out", out, "--only", "q"});
   EXPECT_EQ(far.code, kWrongUsage);
   EXPECT_THAT(far.err, HasSubstr("there are table:efficiency, "));
+  const Said whole = run_lab({"paper", "--out", out, "--quick", "--whole", "table:widht"});
+  EXPECT_THAT(whole.err, HasSubstr("there is no table or figure 'table:widht'; did you mean table:width?"));
+  EXPECT_THAT(run_lab({"paper", "--out", out, "--whole", "table:width"}).err, HasSubstr("--whole is for --quick"));
   EXPECT_EQ(folder.count(), 0);  // nothing was begun
   const Said nowhere = run_lab({"paper", "--only", "table:width"});
   EXPECT_THAT(nowhere.err, HasSubstr("--out is missing"));
@@ -107,21 +110,49 @@ TEST(LabCommands, PeersMeasuresOurOwnAndSaysWhatIsNotInstalled) {
 
 TEST(LabCommands, PeersSaysWhatIsInstalled) {
   const testing::ScratchFolder programs;
-  // The three questions that are asked of it.
+  // All that is asked of it: two modules, their measurements, and MP-SPDZ's script, in the folder with the program.
   install(programs / "python3",
           "case \"$2\" in\n"
           "*find_spec*) echo True;;\n"
           "*generate_paillier_keypair*) printf 'encrypt a number, 2048 bits\\t0.25\\ndecrypt it\\t0.125\\n';;\n"
+          "*crypten*) printf 'a mini-batch of its own\\t0.5\\n';;\n"
+          "-E) case \"$1 $3 $4\" in\n"
+          "  */Scripts/compile-run.py\\ semi2k\\ blindfl_peer.mpc) read -r first < blindfl_peer.mpc; echo \"$first\"\n"
+          "    echo 'Compiling file blindfl_peer.mpc'\n"
+          "    echo 'Time = 0.9 seconds '; echo 'Time1 = 0.75 seconds (1.5 MB, 90 rounds)';;\n"
+          "  esac;;\n"
           "esac\n");
   install(programs / "semi2k-party.x", "");
+  std::filesystem::create_directory(programs / "Scripts");
+  install(programs / "Scripts" / "compile-run.py", "");
   const OnlyPrograms these(programs.path());
   const Said said = run_lab({"peers"});
   EXPECT_EQ(said.code, kDone) << said.err;
   EXPECT_THAT(said.out, AllOf(HasSubstr("python-paillier: 250 ms, encrypt a number, 2048 bits\n"),
                               HasSubstr("python-paillier: 125 ms, decrypt it\n")));
-  EXPECT_THAT(said.out, AllOf(HasSubstr("CrypTen: installed; this program has no measurement of it\n"),
-                              HasSubstr("MP-SPDZ: installed; this program has no measurement of it\n")));
-  EXPECT_THAT(said.out, Not(HasSubstr("not installed")));
+  EXPECT_THAT(said.out, HasSubstr("CrypTen: 500 ms, a mini-batch of its own\n"));
+  EXPECT_THAT(said.out, HasSubstr("MP-SPDZ: 75 ms, semi2k, triplets included, and dense: a mini-batch of 128 rows"));
+  EXPECT_THAT(said.out, Not(HasSubstr("installed")));
+}
+
+TEST(LabCommands, PeersSaysWhyAnInstalledPeerWasNotMeasured) {
+  const testing::ScratchFolder programs;
+  install(programs / "python3",
+          "case \"$2\" in\n"
+          "*find_spec*) echo True;;\n"
+          "*generate_paillier_keypair*) echo 'ValueError: no' >&2; exit 1;;\n"
+          "-E) echo 'Time1 = soon'; echo 'Fatal error: no triplets' >&2;;\n"
+          "esac\n");
+  install(programs / "semi2k-party.x", "");
+  const OnlyPrograms these(programs.path());
+  const Said without = run_lab({"peers"});
+  EXPECT_THAT(without.out, HasSubstr("python-paillier: installed, but its measurement failed: ValueError: no\n"));
+  EXPECT_THAT(without.out, HasSubstr("CrypTen: installed, but its measurement failed\n"));
+  EXPECT_THAT(without.out, HasSubstr("compile-run.py is missing, with which its programs are run\n"));
+  std::filesystem::create_directory(programs / "Scripts");
+  install(programs / "Scripts" / "compile-run.py", "");
+  EXPECT_THAT(run_lab({"peers"}).out,
+              HasSubstr("MP-SPDZ: installed, but its measurement failed: Fatal error: no triplets\n"));
 }
 
 TEST(LabCommands, PapersCellsAreOfThisBuild) {
@@ -137,6 +168,17 @@ TEST(LabCommands, PapersCellsAreOfThisBuild) {
   }
   EXPECT_EQ(cells, 4U);
   EXPECT_THAT(testing::content_of(folder / "paper.md"), HasSubstr("\n| 5 | "));
+}
+
+TEST(LabCommands, PapersPageSaysWhatIsWholeInAQuickRun) {
+  const testing::ScratchFolder folder;
+  const Said said = run_lab(
+      {"paper", "--out", folder.path().string(), "--quick", "--whole", "table:parties", "--only", "table:parties"});
+  EXPECT_EQ(said.code, kDone) << said.err;
+  const std::string page = testing::content_of(folder / "paper.md");
+  EXPECT_THAT(page, AllOf(HasSubstr("`blindfl_lab paper --out FOLDER --quick --whole table:parties`"),
+                          HasSubstr("some of the rows; whole: table:parties\n"),
+                          HasSubstr("\n`blindfl_lab paper --out FOLDER --only table:parties`\n")));
 }
 
 }  // namespace

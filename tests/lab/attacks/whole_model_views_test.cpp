@@ -10,7 +10,9 @@
 #include <iostream>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/lab/attacks/attack_binary_columns.h"
@@ -51,6 +53,7 @@ struct Place {
 
 struct View {
   std::map<std::string, Place> places;
+  std::optional<nn::SharedMeans> means;  ///< after the last step
   std::vector<testing::RecordedMessage> received;
 };
 
@@ -85,6 +88,15 @@ class WatchedModel {
     for (auto& optimizer : optimizers_) optimizer.zero_grad();
     loss.backward();
     for (auto& optimizer : optimizers_) optimizer.step();
+  }
+  /// What a validation opens: the mean loss and the accuracy.
+  std::optional<nn::SharedMeans> judge(const data::Batch& batch) {
+    const torch::NoGradGuard no_grad;
+    nn::SharedLossImpl::Tally tally;
+    const SharedTensor z = nn::shared_output(source_->shares(batch));
+    loss_->add(tally, last_(tanh_(linear_(relu_(bias_(z))))), batch);
+    check_ranges();
+    return loss_->open_means(std::move(tally));
   }
   void check_ranges() {
     relu_->check_ranges();
@@ -130,7 +142,7 @@ const Views& views() {
       std::iota(all.begin(), all.end(), 0U);
       const data::Batch batch = data::make_batch(own_rows(s.party(), views.rows, shape), all, kBatch);
       for (std::size_t i = 0; i < kSteps; ++i) model.step(batch);
-      model.check_ranges();
+      view.means = model.judge(batch);
     });
     for (const Party party : {Party::kA, Party::kB}) {
       for (auto& message : parties.recording(party).messages()) {
@@ -191,10 +203,13 @@ TEST(WholeModelViews, AreOfATrainingThatLearns) {
   };
   std::cout << "log loss " << loss(scores.front()) << " at first, " << loss(scores.back()) << " at the end\n";
   EXPECT_LT(loss(scores.back()), loss(scores.front()) - 0.1);
+  EXPECT_FALSE(views().a.means.has_value());
+  EXPECT_LT(views().b.means.value().loss, loss(scores.front()) - 0.1);
+  EXPECT_GT(views().b.means.value().accuracy.value(), 0.6);
 }
 
-// All that a step needs, and nothing that opens a value: of a range there is one bit.
-TEST(WholeModelViews, HoldTheMessagesOfAllPartsAndNoOpening) {
+// All that a step needs, and nothing that opens a value: of a range there is one bit, of a validation two sums.
+TEST(WholeModelViews, HoldTheMessagesOfAllPartsAndNoOpeningButTwoSums) {
   using namespace mpc::steps;
   for (const Party party : {Party::kA, Party::kB}) {
     std::set<net::Step> received;
@@ -208,8 +223,12 @@ TEST(WholeModelViews, HoldTheMessagesOfAllPartsAndNoOpening) {
     const auto at_a = {net::Step(kFunctionOperand), net::Step(kElementOperand)};
     for (const net::Step& step : at_b) EXPECT_EQ(received.contains(step), party == Party::kB);
     for (const net::Step& step : at_a) EXPECT_EQ(received.contains(step), party == Party::kA);
-    for (const net::Step& step :
-         {net::Step(kSumShare), net::Step(kScoreShare), net::Step(protocol::steps::kOutputShare)}) {
+    std::uint64_t bytes_of_sums = 0;
+    for (const auto& message : views().of(party).received) {
+      if (message.message.step == net::Step(kSumShare)) bytes_of_sums += message.payload.size();
+    }
+    EXPECT_EQ(bytes_of_sums, party == Party::kB ? 16U : 0U);
+    for (const net::Step& step : {net::Step(kScoreShare), net::Step(protocol::steps::kOutputShare)}) {
       EXPECT_FALSE(received.contains(step)) << name_of(party) << ' ' << net::describe(step).name;
     }
   }

@@ -40,6 +40,7 @@ struct Sample {
     exhibit.name = "table:sample";
     exhibit.title = "A sample";
     exhibit.show = show_sample;
+    exhibit.quick = true;
     for (const char* name : {"first, \"quoted\"", "second"}) {
       Cell cell;
       cell.name = name;
@@ -59,7 +60,8 @@ struct Sample {
 const PageFacts kFacts{.machine = "a <machine>",
                        .data = "real rows",
                        .size = "quick",
-                       .command = "blindfl_lab paper --out FOLDER --quick",
+                       .command = "blindfl_lab paper --out FOLDER",
+                       .options = " --quick --whole table:other",
                        .release = "1.2.3"};
 
 TEST(PaperPage, IsWellFormedAndLoadsNothing) {
@@ -86,9 +88,17 @@ TEST(PaperPage, IsAlsoMarkdownWithTheClaimsAndTheirCommand) {
   const Sample sample;
   const std::string text = page_markdown(kFacts, sample.measured);
   EXPECT_THAT(text, StartsWith("# The paper, measured\n"));
+  EXPECT_THAT(text, HasSubstr("Written by `blindfl_lab paper --out FOLDER --quick --whole table:other`, "));
   EXPECT_THAT(text, AllOf(HasSubstr("\n## A sample\n\n`blindfl_lab paper --out FOLDER --quick --only table:sample`\n"),
                           HasSubstr("| the paper | measured here |\n|---|---|\n| It is faster | 3 times |\n"),
                           HasSubstr("| a9a \\| w8a | 18 ms |\n"), Not(HasSubstr("\n\n\n"))));
+}
+
+TEST(PaperPage, SaysOfWhatIsWholeInAQuickRunHowToMeasureItWhole) {
+  Sample sample;
+  sample.exhibit.quick = false;
+  EXPECT_THAT(page_html(kFacts, sample.measured),
+              HasSubstr("Command: blindfl_lab paper --out FOLDER --only table:sample"));
 }
 
 TEST(PaperDrawings, AreFilesOfTheirOwnWithStyleAndLegend) {

@@ -6,6 +6,8 @@
 #include <torch/torch.h>
 
 #include <algorithm>
+#include <cmath>
+#include <iostream>
 
 #include "blindfl/base/error.h"
 #include "lab/secureml/ways.h"
@@ -21,6 +23,9 @@ constexpr std::size_t kBatch = 16;
 constexpr std::size_t kSteps = 50;
 /// 2^-13 is a unit. A step rounds a weight by up to one of them at random, and what it is updated by, by less.
 constexpr double kTolerance = 24.0 / 8192;
+
+/// Of one step: weights, derivatives and what becomes of them are rounded to a unit each.
+constexpr double kStepTolerance = 4.0 / 8192;
 
 torch::Tensor tensor_of(const Words& m) {
   const std::vector<double> numbers = decode(m);
@@ -109,10 +114,11 @@ TorchTraining trained_by_torch(const Task& task) {
   return training;
 }
 
-/// What a party ends with.
+/// What a party ends with, and what it had before each step.
 struct Trained {
   std::vector<Words> weights;
   Words predictions;
+  std::vector<std::vector<Words>> before;
 };
 
 std::pair<Trained, Trained> trained_on_shares(TripletParties& parties, const Task& task) {
@@ -125,9 +131,13 @@ std::pair<Trained, Trained> trained_on_shares(TripletParties& parties, const Tas
       weights.push_back(at_a ? share_of_b(session, w.rows(), w.cols()) : share_of_b(session, w));
     }
     Model model(session, source, task.spec, std::move(features), std::move(labels), std::move(weights));
-    for (std::size_t step = 0; step < task.steps; ++step) model.step(batch_rows(step));
+    std::vector<std::vector<Words>> before;
+    for (std::size_t step = 0; step < task.steps; ++step) {
+      before.push_back(model.weights());
+      model.step(batch_rows(step));
+    }
     Words predictions = model.predict(all_rows(kRows));
-    return Trained{model.weights(), std::move(predictions)};
+    return Trained{model.weights(), std::move(predictions), std::move(before)};
   });
 }
 
@@ -162,6 +172,12 @@ TEST_P(Models, OfLogisticRegressionWithThePiecewiseSigmoidAgreeWithTorch) {
   EXPECT_LT(distance_from_torch(GetParam(), task_of(Output::kPiecewiseSigmoid, {1})), kTolerance);
 }
 
+TEST_P(Models, OfSeveralOutputsAgreeWithTorch) {
+  for (const Output output : {Output::kScores, Output::kPiecewiseSigmoid}) {
+    EXPECT_LT(distance_from_torch(GetParam(), task_of(output, {3})), kTolerance);
+  }
+}
+
 TEST_P(Models, OfAPerceptronWithReluAndThreeClassesAgreeWithTorch) {
   EXPECT_LT(distance_from_torch(GetParam(), task_of(Output::kPiecewiseSigmoid, {5, 3})), 2 * kTolerance);
 }
@@ -183,6 +199,102 @@ Task task_away_from_kinks(Output output) {
 TEST_P(Models, OfTwoHiddenLayersAgreeWithTorch) {
   for (const Output output : {Output::kScores, Output::kPiecewiseSigmoid}) {
     EXPECT_LT(distance_from_torch(GetParam(), task_away_from_kinks(output)), kTolerance);
+  }
+}
+
+/// A value before ReLU that rounding may turn.
+struct NearZero {
+  std::size_t layer;
+  std::int64_t row;
+  std::int64_t unit;
+};
+
+/// One step of libtorch's from the given weights: where they end.
+struct TorchStep {
+  std::vector<torch::Tensor> weights{};
+  std::vector<NearZero> near_zero{};  ///< of all that ReLUs got
+};
+
+/// `turned`: one value whose ReLU lets through what it would not, or the other way round.
+TorchStep step_of_torch(const Task& task, const std::vector<Words>& from, std::size_t number,
+                        const NearZero* turned = nullptr) {
+  constexpr double kNear = 8.0 / 8192;
+  TorchStep step;
+  for (const Words& w : from) step.weights.push_back(tensor_of(w).set_requires_grad(true));
+  const std::vector<std::uint32_t> numbers = batch_rows(number);
+  const torch::Tensor rows = torch::tensor(std::vector<std::int64_t>(numbers.begin(), numbers.end()), torch::kInt64);
+  torch::Tensor scores = task.features().index_select(0, rows);
+  for (std::size_t i = 0; i < step.weights.size(); ++i) {
+    scores = torch::matmul(scores, step.weights[i]);
+    if (i + 1 == step.weights.size()) continue;
+    torch::Tensor through = (scores > 0).to(torch::kFloat64).detach();
+    const torch::Tensor near = (scores.abs() < kNear).nonzero();
+    for (std::int64_t n = 0; n < near.size(0); ++n) {
+      step.near_zero.push_back({i, near[n][0].item<std::int64_t>(), near[n][1].item<std::int64_t>()});
+    }
+    if (turned != nullptr && turned->layer == i) {
+      through[turned->row][turned->unit] = 1 - through[turned->row][turned->unit].item<double>();
+    }
+    scores = scores * through;
+  }
+  const torch::Tensor given = task.spec.output == Output::kScores ? scores : torch::clamp(scores + 0.5, 0, 1);
+  scores.backward((given - tensor_of(task.labels).index_select(0, rows)).detach());
+  const torch::NoGradGuard no_grad;
+  for (torch::Tensor& w : step.weights) w = (w - w.grad() * std::exp2(-task.spec.rate_bits)).detach();
+  return step;
+}
+
+/// Steps on shares against libtorch's own, each from the weights that the shares had then.
+struct StepsApart {
+  double furthest = 0;        ///< beyond what values near 0 may change
+  std::size_t near_zero = 0;  ///< of them, in all steps
+  double moved = 0;           ///< the largest change of a weight in all steps together
+};
+
+StepsApart steps_apart(Triplets way, const Task& task) {
+  TripletParties parties(way);
+  const auto [a, b] = trained_on_shares(parties, task);
+  StepsApart apart;
+  const auto weights_at = [&a = a, &b = b](std::size_t step) {
+    std::vector<Words> sums;
+    const auto& of_a = step < a.before.size() ? a.before[step] : a.weights;
+    const auto& of_b = step < b.before.size() ? b.before[step] : b.weights;
+    for (std::size_t i = 0; i < of_a.size(); ++i) sums.push_back(of_a[i] + of_b[i]);
+    return sums;
+  };
+  for (std::size_t step = 0; step < task.steps; ++step) {
+    const std::vector<Words> from = weights_at(step);
+    const std::vector<Words> to = weights_at(step + 1);
+    const TorchStep expected = step_of_torch(task, from, step);
+    std::vector<torch::Tensor> allowed;
+    for (const torch::Tensor& w : expected.weights) allowed.push_back(torch::zeros_like(w));
+    for (const NearZero& value : expected.near_zero) {
+      const TorchStep other = step_of_torch(task, from, step, &value);
+      for (std::size_t i = 0; i < allowed.size(); ++i) allowed[i] += (other.weights[i] - expected.weights[i]).abs();
+    }
+    apart.near_zero += expected.near_zero.size();
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      const torch::Tensor beyond = (tensor_of(to[i]) - expected.weights[i]).abs() - allowed[i];
+      apart.furthest = std::max(apart.furthest, beyond.max().item<double>());
+      apart.moved = std::max(apart.moved, furthest(tensor_of(to[i]), tensor_of(task.weights[i])));
+    }
+  }
+  return apart;
+}
+
+// Networks of any depth, over all steps: what the last bit of a weight changes later is in what the next step is
+// compared with, too.
+TEST_P(Models, OfEveryDepthMakeTheStepsOfTorch) {
+  for (const std::vector<std::size_t>& behind : {std::vector<std::size_t>{5, 3}, {6, 4, 2}, {6, 5, 4, 2}}) {
+    for (const Output output : {Output::kScores, Output::kPiecewiseSigmoid}) {
+      const Task task = task_of(output, behind);
+      const StepsApart apart = steps_apart(GetParam(), task);
+      std::cout << behind.size() - 1 << " hidden layers, " << (output == Output::kScores ? "scores" : "sigmoid") << ", "
+                << task.steps << " steps: within " << 8192 * apart.furthest << " units of 2^-13; " << apart.near_zero
+                << " values near 0\n";
+      EXPECT_LT(apart.furthest, kStepTolerance);
+      EXPECT_GT(apart.moved, 0.2) << "training changes the weights by far more than the tolerance";
+    }
   }
 }
 

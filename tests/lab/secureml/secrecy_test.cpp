@@ -4,12 +4,16 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <cstring>
+#include <map>
 #include <set>
+#include <span>
 #include <string_view>
 
 #include "blindfl/lab/secureml/model.h"
 #include "blindfl/lab/secureml/steps.h"
+#include "blindfl/mpc/steps.h"
 #include "blindfl/protocol/session/steps.h"
 #include "lab/secureml/ways.h"
 #include "testing/uniformity.h"
@@ -161,6 +165,63 @@ TEST_P(Secrecy, NothingTravelsButWhatIsNamed) {
   for (const net::Step step : steps::kAll) {
     EXPECT_NE(net::describe(step).contains.find("andom"), std::string_view::npos) << net::name_of(step);
   }
+}
+
+/// A perceptron with two hidden layers and sigmoids: comparisons, selections and masks of hidden layers, too.
+void train_network(TripletParties& parties, double value) {
+  (void)parties.run([&](protocol::Session& session, TripletSource& source) {
+    const bool at_a = session.party() == Party::kA;
+    Words features = share_columns(session, constant(kRows, at_a ? kOfA : kOfB, value), at_a ? kOfB : kOfA);
+    Words labels = at_a ? share_of_b(session, kRows, kOutputs) : share_of_b(session, constant(kRows, kOutputs, value));
+    const std::vector<std::size_t> widths{kFeatures, 8, 6, kOutputs};
+    std::vector<Words> weights;
+    for (std::size_t i = 0; i + 1 < widths.size(); ++i) {
+      weights.push_back(at_a ? share_of_b(session, widths[i], widths[i + 1])
+                             : share_of_b(session, constant(widths[i], widths[i + 1], value / 4)));
+    }
+    Model model(session, source, {.widths = widths, .output = Output::kPiecewiseSigmoid, .rate_bits = 10},
+                std::move(features), std::move(labels), std::move(weights));
+    const std::vector<std::uint32_t> rows = all_rows(kRows);
+    for (std::size_t i = 0; i < 2 * kSteps; ++i) model.step(rows);
+    (void)model.predict(rows);
+  });
+}
+
+// Of what the parties send each other, all but ciphertexts, and random OTs, which are tested by themselves, is uniform
+// bytes; and nothing opens a value.
+TEST_P(Secrecy, OfAllThatAPerceptronSends) {
+  TripletParties parties(GetParam());
+  train_network(parties, 0.5);
+  const net::StepTable known = {protocol::steps::kOfSession, mpc::steps::kAll, steps::kAll};
+  const net::StepTable computing = {mpc::steps::kAll, steps::kAll};
+  for (const Party party : {Party::kA, Party::kB}) {
+    std::map<net::Step, std::vector<std::uint8_t>> bytes;
+    std::set<net::Step> others;
+    for (const net::Message& message : parties.headers(party)) {
+      const net::Step step = known.known(message.step);
+      ASSERT_NE(step.info(), nullptr) << message.step.number() << " is not named";
+      if (bytes.contains(step) || others.contains(step)) continue;
+      if (net::describe(step).protection != net::Protection::kPadded || computing.known(step).info() == nullptr) {
+        others.insert(step);
+        continue;
+      }
+      for (const Bytes& payload : parties.sent(party, step)) {
+        for (const std::byte b : payload) bytes[step].push_back(std::to_integer<std::uint8_t>(b));
+      }
+    }
+    EXPECT_TRUE(bytes.contains(mpc::steps::kComparison)) << "ReLU and sigmoid compare";
+    EXPECT_TRUE(bytes.contains(mpc::steps::kSelection));
+    EXPECT_TRUE(bytes.contains(steps::kMatrixDifference));
+    for (const auto& [step, all] : bytes) {
+      EXPECT_TRUE(testing::looks_uniform(std::span<const std::uint8_t>(all)))
+          << name_of(party) << ' ' << net::name_of(step) << ", bytes: " << all.size();
+    }
+    for (const net::Step step : others) {
+      const bool opens = net::describe(step).protection == net::Protection::kShare;
+      EXPECT_TRUE(!opens || step == net::Step(steps::kDealtCorrection)) << name_of(party) << ' ' << net::name_of(step);
+    }
+  }
+  EXPECT_TRUE(uniform(opened_in(parties)));
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Secrecy, ::testing::ValuesIn(kWays), way_name);

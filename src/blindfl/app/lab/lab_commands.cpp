@@ -5,7 +5,7 @@
 namespace blindfl::app {
 
 std::span<const Command> lab_commands() {
-  static const std::vector<Command> commands{paper_command(), peers_command()};
+  static const std::vector<Command> commands{paper_command(), peers_command(), secureml_command(), deal_command()};
   return commands;
 }
 

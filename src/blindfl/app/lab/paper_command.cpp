@@ -16,6 +16,7 @@
 #include "blindfl/base/atomic_file.h"
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 #include "blindfl/lab/paper/cell_run.h"
 #include "blindfl/lab/paper/csv.h"
 #include "blindfl/lab/paper/machine.h"
@@ -28,13 +29,11 @@ namespace {
 
 namespace paper = lab::paper;
 
-/// Those that `--only` names, in the page's order; all without it.
-std::vector<paper::Exhibit> chosen_exhibits(const Arguments& arguments, const paper::StudyOptions& options) {
-  std::vector<paper::Exhibit> all = paper::all_exhibits(options);
-  const std::vector<std::string> only = arguments.all("only");
+/// Throws UsageError if one is none of those there are.
+void check_names(const std::vector<std::string>& given, const std::vector<paper::Exhibit>& all) {
   std::vector<std::string_view> names;
   for (const paper::Exhibit& exhibit : all) names.push_back(exhibit.name);
-  for (const std::string& name : only) {
+  for (const std::string& name : given) {
     if (std::ranges::find(names, name) != names.end()) continue;
     const std::string_view meant = nearest(name, names);
     std::string list;
@@ -42,6 +41,14 @@ std::vector<paper::Exhibit> chosen_exhibits(const Arguments& arguments, const pa
     fail<UsageError>("there is no table or figure '", name, "'",
                      meant.empty() ? "; there are " + list : "; did you mean " + std::string(meant) + "?");
   }
+}
+
+/// Those that `--only` names, in the page's order; all without it.
+std::vector<paper::Exhibit> chosen_exhibits(const Arguments& arguments, const paper::StudyOptions& options) {
+  std::vector<paper::Exhibit> all = paper::all_exhibits(options);
+  const std::vector<std::string> only = arguments.all("only");
+  check_names(only, all);
+  check_names(options.whole, all);
   if (!only.empty()) {
     std::erase_if(all,
                   [&](const paper::Exhibit& exhibit) { return std::ranges::find(only, exhibit.name) == only.end(); });
@@ -72,11 +79,27 @@ void write_files(const std::filesystem::path& folder, const paper::PageFacts& fa
   write("paper.md", paper::page_markdown(facts, measured));
 }
 
+std::string size_words(const paper::StudyOptions& options) {
+  if (!options.quick) return "whole";
+  std::string words = "quick: few mini-batches, one epoch, some of the rows";
+  if (!options.whole.empty()) words += "; whole: " + listed(options.whole);
+  return words;
+}
+
+/// What the command line said of it.
+std::string words_of_size(const paper::StudyOptions& options) {
+  std::string words = options.quick ? " --quick" : "";
+  for (const std::string& name : options.whole) words += " --whole " + name;
+  return words;
+}
+
 void run_paper(const Arguments& arguments, std::ostream& out) {
   paper::StudyOptions options;
   const char* data = std::getenv("BLINDFL_DATA");
   if (data != nullptr) options.data = data;
   options.quick = arguments.has("quick");
+  options.whole = arguments.all("whole");
+  require<UsageError>(options.quick || options.whole.empty(), "--whole is for --quick: without it, all is whole");
   options.seed = static_cast<std::uint64_t>(arguments.integer("seed", 1, 1'000'000'000));
   options.release = version();
   options.build = paper::this_build();
@@ -86,12 +109,12 @@ void run_paper(const Arguments& arguments, std::ostream& out) {
   torch::set_num_threads(1);
   torch::manual_seed(options.seed);
 
-  const paper::PageFacts facts{
-      .machine = paper::this_machine().text() + "; one thread for each party",
-      .data = paper::data_words(options),
-      .size = options.quick ? "quick: few mini-batches, one epoch, some of the rows" : "whole",
-      .command = std::string("blindfl_lab paper --out FOLDER") + (options.quick ? " --quick" : ""),
-      .release = std::string(version())};
+  const paper::PageFacts facts{.machine = paper::this_machine().text() + "; one thread for each party",
+                               .data = paper::data_words(options),
+                               .size = size_words(options),
+                               .command = "blindfl_lab paper --out FOLDER",
+                               .options = words_of_size(options),
+                               .release = std::string(version())};
   out << "machine  " << facts.machine << "\ndata     " << facts.data << "\n" << std::flush;
   const std::vector<paper::Measured> measured = paper::measure_all(exhibits, cache, out, ::isatty(STDOUT_FILENO) == 1);
   write_files(folder, facts, measured);
@@ -110,7 +133,8 @@ std::string more_help_of_paper() {
             exhibit.title + "\n";
   }
   return text +
-         "\nexamples:\n  blindfl_lab paper --out lab --quick\n  blindfl_lab paper --out lab --only table:width\n";
+         "\nexamples:\n  blindfl_lab paper --out lab --quick\n  blindfl_lab paper --out lab --only table:width\n"
+         "  blindfl_lab paper --out lab --quick --whole table:efficiency --whole table:features\n";
 }
 
 }  // namespace
@@ -124,6 +148,10 @@ Command paper_command() {
                 .summary = "where the page and all else goes",
                 .need = Option::Need::kRequired},
                {.name = "quick", .placeholder = {}, .summary = "minutes instead of a night: fewer rows and steps"},
+               {.name = "whole",
+                .placeholder = "NAME",
+                .summary = "with --quick: all the same, this table or figure is measured whole",
+                .repeats = true},
                {.name = "only", .placeholder = "NAME", .summary = "this table or figure and no other", .repeats = true},
                {.name = "seed", .placeholder = "NUMBER", .summary = "of generated rows", .fallback = "1"}},
           .run = run_paper,

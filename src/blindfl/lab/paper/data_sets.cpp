@@ -183,9 +183,12 @@ TwoPartyModel model_of(const PaperSet& set, std::span<const data::Table* const> 
   }
   model.training.epochs = kPaperEpochs;
   model.training.batch = kPaperBatch;
+  // A split of our own may have more rows than the paper's.
+  std::size_t rows = set.train_rows;
+  for (const data::Table* table : tables) rows = std::max(rows, table->rows());
   model.training.sgd = {.learning_rate = set.learning_rate,
                         .momentum = kPaperMomentum,
-                        .steps = kPaperEpochs * ((set.train_rows + kPaperBatch - 1) / kPaperBatch)};
+                        .steps = kPaperEpochs * ((rows + kPaperBatch - 1) / kPaperBatch)};
   return model;
 }
 

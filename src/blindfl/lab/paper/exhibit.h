@@ -40,6 +40,7 @@ struct Exhibit {
   std::string title;  ///< "Table 5. Efficiency"
   std::vector<Cell> cells;
   std::function<Shown(std::span<const CellResult>)> show;
+  bool quick = false;  ///< its cells are those of a quick study
 };
 
 /// An exhibit with all that was measured for it.

@@ -16,7 +16,15 @@ namespace {
 constexpr std::string_view kPageTitle = "BlindFL: the paper's tables and figures, measured";
 
 std::vector<std::pair<std::string, std::string>> rows_of(const PageFacts& facts) {
-  return {{"machine", facts.machine}, {"data", facts.data}, {"size", facts.size}, {"command", facts.command}};
+  return {{"machine", facts.machine},
+          {"data", facts.data},
+          {"size", facts.size},
+          {"command", facts.command + facts.options}};
+}
+
+/// That measures this one alone, as it stands on the page.
+std::string command_of(const Measured& measured, const PageFacts& facts) {
+  return facts.command + (measured.exhibit->quick ? " --quick" : "") + " --only " + measured.exhibit->name;
 }
 
 void write_table(run::Markup& out, const ShownTable& shown) {
@@ -51,7 +59,7 @@ void write_exhibit(run::Markup& out, const Measured& measured, const PageFacts& 
   out.element("p", shown.sentence);
   for (const std::string& note : shown.notes) out.element("p", note, {{"class", "note"}});
   write_refusals(out, measured);
-  out.element("p", "Command: " + facts.command + " --only " + measured.exhibit->name, {{"class", "note"}});
+  out.element("p", "Command: " + command_of(measured, facts), {{"class", "note"}});
 }
 
 /// A cell of a Markdown table: on one line, and without what would end the cell.
@@ -80,7 +88,7 @@ void add_table(std::string& out, const ShownTable& shown) {
 void add_exhibit(std::string& out, const Measured& measured, const PageFacts& facts) {
   const Shown shown = measured.exhibit->show(measured.results);
   out += "## " + measured.exhibit->title + "\n\n";
-  out += "`" + facts.command + " --only " + measured.exhibit->name + "`\n\n" + shown.sentence + "\n\n";
+  out += "`" + command_of(measured, facts) + "`\n\n" + shown.sentence + "\n\n";
   if (!shown.claims.empty()) {
     ShownTable claims{.words = 2, .headings = {"the paper", "measured here"}, .rows = {}};
     for (const Claim& claim : shown.claims) claims.rows.push_back({claim.paper, claim.ours});
@@ -119,7 +127,7 @@ std::string page_html(const PageFacts& facts, std::span<const Measured> measured
 
 std::string page_markdown(const PageFacts& facts, std::span<const Measured> measured) {
   std::string out = "# The paper, measured\n\n";
-  out += "What the paper claims, and what this program measures of it. Written by `" + facts.command +
+  out += "What the paper claims, and what this program measures of it. Written by `" + facts.command + facts.options +
          "`, which also leaves the figures, and all numbers as CSV, in its folder; each section has the command for it "
          "alone. Mend the program and not this page.\n\n";
   for (const auto& [name, value] : rows_of(facts)) {

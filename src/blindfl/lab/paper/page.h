@@ -13,7 +13,8 @@ struct PageFacts {
   std::string machine{};
   std::string data{};     ///< where data sets come from, and which are not there
   std::string size{};     ///< whether this was a quick run
-  std::string command{};  ///< that makes this page
+  std::string command{};  ///< that makes this page whole: "blindfl_lab paper --out FOLDER"
+  std::string options{};  ///< with which it was called: " --quick --whole table:efficiency"
   std::string release{};  ///< of the program
 };
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,12 +21,14 @@ struct PeerReport {
   std::vector<PeerFigure> figures{};
 };
 
-/// Measures BlindFL, plain libtorch, and of python-paillier, CrypTen and MP-SPDZ those that are installed and that this
-/// program knows how to measure; says of the others why not.
+/// Measures BlindFL, plain libtorch, and of python-paillier, CrypTen and MP-SPDZ those that are installed; says of the
+/// others why not.
 [[nodiscard]] std::vector<PeerReport> measure_peers(const StudyOptions& options);
 
 /// What comes of a Python program: what it printed; nothing if it failed or there is no `python3`.
 [[nodiscard]] std::string python_output(const std::string& program);
+/// Seconds of MP-SPDZ's first timer in what it printed: "Time1 = 0.25 seconds (...)". None if there are none.
+[[nodiscard]] std::optional<double> timer_in(const std::string& said);
 /// Figures in lines of "name<tab>seconds".
 [[nodiscard]] std::vector<PeerFigure> figures_in(const std::string& lines);
 

@@ -4,6 +4,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
+#include "blindfl/base/text.h"
 #include "blindfl/lab/paper/data_sets.h"
 #include "blindfl/lab/paper/step_cells.h"
 #include "blindfl/lab/paper/study.h"
@@ -93,7 +94,14 @@ Shown show_scaling(const Scaling& scaling, std::span<const CellResult> results, 
   shown.sentence = "From " + std::to_string(scaling.values.front()) + " to " + std::to_string(scaling.values.back()) +
                    ", a mini-batch takes " + measured + " as long here, and " + scaling.paper_time.back() +
                    " times in the paper." + quick_words;
-  shown.claims = {{claim, measured}};
+  std::string accuracies;
+  for (const CellResult& result : results) {
+    const std::string accuracy = result.measured() ? fixed_text(100 * result.number("accuracy"), 1) + "%" : "-";
+    append(accuracies, ", ", accuracy);
+  }
+  std::string papers_accuracies;
+  for (const std::string& accuracy : scaling.paper_accuracy) append(papers_accuracies, ", ", accuracy);
+  shown.claims = {{claim, measured}, {"Accuracy by " + scaling.counts + ": " + papers_accuracies, accuracies}};
   return shown;
 }
 

@@ -1,5 +1,8 @@
 #include "blindfl/lab/paper/study.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
 #include "blindfl/lab/paper/data_sets.h"
@@ -8,16 +11,16 @@
 namespace blindfl::lab::paper {
 
 std::vector<Exhibit> all_exhibits(const StudyOptions& options) {
+  StudyOptions whole = options;
+  whole.quick = false;
   std::vector<Exhibit> all;
-  all.push_back(efficiency_table(options));
-  all.push_back(convergence_figure(options));
-  all.push_back(activations_figure(options));
-  all.push_back(derivatives_figure(options));
-  all.push_back(model_shares_figure(options));
-  all.push_back(width_table(options));
-  all.push_back(depth_table(options));
-  all.push_back(features_table(options));
-  all.push_back(parties_table(options));
+  for (const auto make : {efficiency_table, convergence_figure, activations_figure, derivatives_figure,
+                          model_shares_figure, width_table, depth_table, features_table, parties_table}) {
+    Exhibit exhibit = make(options);
+    exhibit.quick = options.quick;
+    if (std::ranges::find(options.whole, exhibit.name) != options.whole.end()) exhibit = make(whole);
+    all.push_back(std::move(exhibit));
+  }
   return all;
 }
 

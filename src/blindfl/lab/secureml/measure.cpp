@@ -24,8 +24,6 @@ namespace {
 
 /// A run that hiding is made for: ten epochs of 32,561 rows.
 constexpr std::uint64_t kRunSteps = 2550;
-/// Products of a word of features and one of weights that a measured mini-batch may have.
-constexpr std::size_t kMostPairs = std::size_t{1} << 22;
 constexpr std::uint64_t kWord = sizeof(std::uint64_t);
 
 void check_shape(const BatchShape& shape) {
@@ -55,7 +53,7 @@ class MeasuredParty {
   MeasuredParty(protocol::Session& session, net::Channel* third_party, Triplets triplets, const BatchShape& shape)
       : session_(session),
         third_party_(third_party),
-        source_(make_source(triplets, shape)),
+        source_(make_triplets(session, triplets, third_party, run_values(shape))),
         products_(session, *source_),
         random_(session.random()),
         features_(products_.left(random_words(shape.batch, shape.features, random_))),
@@ -73,23 +71,11 @@ class MeasuredParty {
       seen.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     }
     seen.bytes = sent() - before;
-    if (auto* dealt = dynamic_cast<DealtTriplets*>(source_.get())) dealt->finish();
+    finish(*source_);
     return seen;
   }
 
  private:
-  [[nodiscard]] std::unique_ptr<TripletSource> make_source(Triplets triplets, const BatchShape& shape) {
-    switch (triplets) {
-      case Triplets::kObliviousTransfer:
-        return std::make_unique<ObliviousTriplets>(session_);
-      case Triplets::kLattice:
-        return std::make_unique<LatticeTriplets>(session_, run_values(shape));
-      case Triplets::kThirdParty:
-        break;
-    }
-    return std::make_unique<DealtTriplets>(session_.party(), *third_party_);
-  }
-
   void step() {
     const Words scores =
         truncated(products_.product(features_, rows_, Form::kPlain, weights_), kFractionBits, session_.party());
@@ -197,25 +183,26 @@ std::uint64_t triplet_memory(const BatchShape& shape, Triplets triplets) {
   return 4 * rows;
 }
 
+/// Products of a word of features and one of weights that a measured mini-batch may have: seconds of any way.
+std::size_t most_pairs(Triplets triplets) {
+  switch (triplets) {
+    case Triplets::kObliviousTransfer:
+      return std::size_t{1} << 22;
+    case Triplets::kLattice:
+      return std::size_t{1} << 23;
+    case Triplets::kThirdParty:
+      break;
+  }
+  return std::size_t{1} << 28;
+}
+
 /// Features that are measured of a shape; as many as it has, if all are.
-std::size_t measured_features(const BatchShape& shape, std::size_t most_features) {
-  const std::size_t most = std::min(most_features, kMostPairs / shape.batch / shape.outputs);
+std::size_t measured_features(const BatchShape& shape, Triplets triplets, std::size_t most_features) {
+  const std::size_t most = std::min(most_features, most_pairs(triplets) / shape.batch / shape.outputs);
   return std::min(shape.features, std::max<std::size_t>(most, 2));
 }
 
 }  // namespace
-
-std::string_view name_of(Triplets triplets) {
-  switch (triplets) {
-    case Triplets::kObliviousTransfer:
-      return "oblivious transfer";
-    case Triplets::kLattice:
-      return "lattice";
-    case Triplets::kThirdParty:
-      break;
-  }
-  return "third party";
-}
 
 BatchCost measure_batch(const BatchShape& shape, Triplets triplets, std::size_t steps) {
   check_shape(shape);
@@ -228,7 +215,7 @@ BatchCost measure_batch(const BatchShape& shape, Triplets triplets, std::size_t 
 
 Prediction predict_batch(const BatchShape& shape, Triplets triplets, std::size_t steps, std::size_t most_features) {
   check_shape(shape);
-  const std::size_t most = measured_features(shape, most_features);
+  const std::size_t most = measured_features(shape, triplets, most_features);
   if (most == shape.features) return {measure_batch(shape, triplets, steps), "measured"};
   const std::size_t half = most / 2;
   const BatchCost small = measure_batch({shape.batch, half, shape.outputs}, triplets, steps);

@@ -4,22 +4,14 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
+
+#include "blindfl/lab/secureml/triplet_ways.h"
 
 // What a mini-batch costs SecureML: matrix products alone, triplets included, as the paper's efficiency table counts
 // it. Both parties run as threads over a memory channel, one thread each; with a third party that is a third thread,
 // over channels of its own.
 
 namespace blindfl::lab::secureml {
-
-/// Who makes triplets, and how.
-enum class Triplets {
-  kObliviousTransfer,  ///< the parties, from random OTs
-  kLattice,            ///< the parties, by private products of the lattice scheme
-  kThirdParty,         ///< somebody whom both trust not to talk to the other: "client-aided"
-};
-/// "oblivious transfer", "lattice" or "third party".
-[[nodiscard]] std::string_view name_of(Triplets triplets);
 
 /// One layer's products of one mini-batch: batch x features times features x outputs forward, and features x batch
 /// times batch x outputs backward.
