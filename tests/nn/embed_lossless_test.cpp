@@ -7,7 +7,7 @@
 
 #include "blindfl/lab/local_deep.h"
 #include "blindfl/nn/federated_optimizer.h"
-#include "blindfl/protocol/layers/oblivious_product.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "nn/vertical_fixture.h"
 #include "protocol/embed_fixture.h"
 #include "testing/real_data.h"
@@ -237,7 +237,9 @@ TEST_P(EmbedLossless, TrainsLikeEmbeddingAndLinear) {
 }
 
 TEST(EmbedLosslessVocabularies, AreChainedAndInBins) {
-  const auto way = [](std::size_t categories) { return protocol::lookup_plan(kBatch, categories, kDimension).way(); };
+  const auto way = [](std::size_t categories) {
+    return protocol::lookup_plan(kBatch, 1, categories, kDimension).call.way();
+  };
   EXPECT_EQ(way(300), ot::TableWay::kChain);
   for (const std::size_t categories : {4000, 10000, 100000}) EXPECT_EQ(way(categories), ot::TableWay::kBins);
 }

@@ -110,9 +110,12 @@ TEST_F(EmbedContract, PiecesAreSumsOfFourUniformWordsAtWhoHasTheField) {
     mean += words;
     largest = std::max(largest, std::abs(words));
   }
+  // Of a sum of four words from -1/2 to 1/2: variance 4/12, and kurtosis 3 - 1.2/4. Six standard deviations; a sum of three
+  // words would be ten off.
   const auto count = static_cast<double>(numbers.size());
-  EXPECT_NEAR(square / count, 4.0 / 12, 0.02);
-  EXPECT_NEAR(mean / count, 0, 0.05);
+  ASSERT_GT(count, 2500);
+  EXPECT_NEAR(square / count, 4.0 / 12, 6 * std::sqrt(1.7 / count) * 4 / 12);
+  EXPECT_NEAR(mean / count, 0, 6 * std::sqrt(4.0 / 12 / count));
   EXPECT_LE(largest, 2.0);
   EXPECT_GT(largest, 1.3);
 }

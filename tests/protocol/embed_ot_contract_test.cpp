@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/layers/oblivious_product.h"
 #include "protocol/embed_steps.h"
 
@@ -34,7 +35,7 @@ class EmbedOtContract : public ::testing::TestWithParam<std::size_t>, protected 
   }
   static constexpr std::size_t kByOtTables[] = {0, 2};  // A's, B's
 
-  [[nodiscard]] ot::TablePlan plan() const { return lookup_plan(kBatch, GetParam(), kDimension); }
+  [[nodiscard]] ot::TablePlan plan() const { return lookup_plan(kBatch, 1, GetParam(), kDimension).call; }
   /// The last one of a table, to the party that looks up, or, for an ask, to the other.
   [[nodiscard]] Bytes message(std::size_t t, Step step) {
     const Party owner = owner_of(t);
@@ -198,8 +199,8 @@ INSTANTIATE_TEST_SUITE_P(Categories, EmbedOtContract, ::testing::Values(170, 300
                          [](const auto& info) { return std::to_string(info.param) + "_categories"; });
 
 TEST(EmbedOtContractWays, AreBothThere) {
-  EXPECT_EQ(lookup_plan(176, 170, 8).way(), ot::TableWay::kChain);
-  EXPECT_EQ(lookup_plan(176, 3000, 8).way(), ot::TableWay::kBins);
+  EXPECT_EQ(lookup_plan(176, 1, 170, 8).call.way(), ot::TableWay::kChain);
+  EXPECT_EQ(lookup_plan(176, 1, 3000, 8).call.way(), ot::TableWay::kBins);
 }
 
 }  // namespace

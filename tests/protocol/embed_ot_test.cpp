@@ -9,6 +9,7 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/protocol/layers/batch_keys.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/layers/oblivious_product.h"
 #include "protocol/repeatable_fixture.h"
 #include "protocol/shared_embed_fixture.h"
@@ -132,6 +133,27 @@ TEST_F(EmbedByOt, AddsUpSeveralCategoriesOfARow) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+// A row's categories are looked up in one call, in one for each, or in something between.
+TEST_F(EmbedByOt, SeveralCategoriesAreLookedUpInTheCallsThatCostLeast) {
+  const auto calls = [](std::size_t most, std::size_t categories) {
+    const LookupPlan plan = lookup_plan(128, most, categories, 8);
+    EXPECT_EQ(plan.calls * plan.call.shape().lookups, 128 * most);
+    EXPECT_EQ(plan.ask_bytes(), plan.calls * plan.call.ask_bytes());
+    EXPECT_EQ(plan.gather_bytes(8), plan.calls * plan.call.gather_bytes(8));
+    const LookupPlan one{ot::TablePlan({.lookups = 128 * most, .categories = categories + 1, .cols = 8})};
+    EXPECT_LE(plan.cost(), one.cost());
+    return plan.calls;
+  };
+  EXPECT_EQ(calls(1, 100), 1U);
+  EXPECT_EQ(calls(10, 100), 10U);
+  EXPECT_EQ(calls(10, 10'000), 5U);
+  EXPECT_EQ(calls(10, 100'000), 1U);
+  EXPECT_EQ(calls(7, 100), 7U);
+  // What the other tests have.
+  EXPECT_EQ(lookup_plan(kBatch, 10, 6, 3).calls, 5U);
+  EXPECT_EQ(lookup_plan(kBatch, 10, 300, 3).calls, 1U);
 }
 
 TEST_F(EmbedByOt, WorksBesideOtherTablesAndOverALinkThatHoldsFewBytes) {
@@ -370,7 +392,7 @@ TEST_F(EmbedByOt, IsRefusedForTooManyCategoriesBeforeATableIsDrawn) {
       testing::message_of<InvalidArgument>([&] { EmbedPair(scheme_, spec); }),
       HasSubstr("': field 'cookie': a table by oblivious transfer has at most 268435455 categories, and this one "
                 "has 268435456"));
-  EXPECT_EQ(lookup_plan(kBatch, kMost, 3).shape().categories, kMost + 1);
+  EXPECT_EQ(lookup_plan(kBatch, 1, kMost, 3).call.shape().categories, kMost + 1);
 }
 
 TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {
@@ -413,7 +435,9 @@ TEST_F(EmbedByOt, SizesAndOrderOfMessagesDoNotDependOnCategories) {
 }
 
 TEST_F(EmbedByOt, NothingRepeatsAfterARollback) {
-  const EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  spec.fields_b[0].field.most = 10;  // one table, several times in each pass
+  ASSERT_GT(lookup_plan(kBatch, 10, 3, spec.dimension).calls, 1U);
   EmbedPair pair(scheme_, spec);
   const auto x_a = categories_of(spec.fields_a);
   const auto x_b = categories_of(spec.fields_b);
@@ -439,7 +463,9 @@ TEST_F(EmbedByOt, NothingRepeatsAfterARollback) {
 }
 
 TEST_F(EmbedByOt, NothingRepeatsInASessionThatResumes) {
-  const EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  EmbedMatMulSpec spec = ot_spec({40, 600}, {3});
+  spec.fields_b[0].field.most = 10;  // one table, several times in each pass
+  ASSERT_GT(lookup_plan(kBatch, 10, 3, spec.dimension).calls, 1U);
   const auto x_a = categories_of(spec.fields_a);
   const auto x_b = categories_of(spec.fields_b);
   const Derivative dz = random_derivative(spec, random_);

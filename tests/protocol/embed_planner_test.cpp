@@ -12,7 +12,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/layers/oblivious_product.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "protocol/embed_fixture.h"
 #include "testing/steps.h"
 #include "testing/thrown.h"
@@ -99,9 +99,22 @@ TEST_F(EmbedPlanner, WeighsSumsOfSeveralCategoriesByObliviousTransfer) {
   const EmbedPlan p = plan(spec, kFast);
   EXPECT_EQ(way(p.spec.fields_a[0]), "ot exchanged");
   EXPECT_EQ(way(p.spec.fields_a[1]), "ot exchanged");
-  EXPECT_EQ(way(p.spec.fields_b[0]), "lattice exchanged") << "5120 look-ups, each with a tree over as many links";
+  EXPECT_EQ(way(p.spec.fields_b[0]), "lattice exchanged") << "40 calls";
   const EmbedOption& ot = *find(p.field(Party::kA, 1), "ot", Update::kExchanged);
-  EXPECT_EQ(ot.memory_a, 2 * lookup_plan(3 * 128, 10'000, 8).memory());
+  EXPECT_EQ(ot.memory_a, 2 * lookup_plan(128, 3, 10'000, 8, ot.calls).memory());
+}
+
+TEST_F(EmbedPlanner, LooksUpInMoreCallsWhereBytesAreCheap) {
+  EmbedMatMulSpec spec = layer_of({1000, 100}, {});
+  spec.fields_a[0].field.most = 6;
+  const auto calls = [&](const Link& link) {
+    const EmbedPlan p = plan(spec, link, {.tables = {.scheme = "ot"}});
+    EXPECT_EQ(p.spec.fields_a[0].calls, p.field(Party::kA, 0).taken().calls);
+    EXPECT_EQ(p.spec.fields_a[1].calls, 0U) << "one category in a row: nothing to choose";
+    return p.spec.fields_a[0].calls;
+  };
+  EXPECT_EQ(calls({.bits_per_second = 10e9, .round_trip = 1e-4}), 6U);
+  EXPECT_EQ(calls({.bits_per_second = 10e6, .round_trip = 50e-3}), 1U);
 }
 
 TEST_F(EmbedPlanner, SaysThatObliviousTransferTakesNoLargerVocabulary) {
@@ -121,7 +134,7 @@ TEST_F(EmbedPlanner, ATableByObliviousTransferHasNoNoiseAndKeepsItsLeaves) {
   const EmbedPlan p = plan(layer_of({100}, {}));
   const EmbedOption& ot = *find(p.field(Party::kA, 0), "ot", Update::kExchanged);
   const EmbedOption& lattice = *find(p.field(Party::kA, 0), "lattice", Update::kExchanged);
-  EXPECT_EQ(ot.memory_a, 2 * lookup_plan(128, 100, 8).memory()) << "of a batch, and of the coming one";
+  EXPECT_EQ(ot.memory_a, 2 * lookup_plan(128, 1, 100, 8).memory()) << "of a batch, and of the coming one";
   EXPECT_EQ(ot.memory_b, ot.memory_a) << "both have the trees";
   EXPECT_GT(ot.memory_a, 0U);
   EXPECT_EQ(ot.exposure.distance, 0);
@@ -462,7 +475,7 @@ class PlannedEmbedBytes : public ::testing::TestWithParam<Case> {
         if (option.scheme == kByOt) {
           const FieldIndex& field = *p.considered[i].field;
           const CategoryField& shape = params.fields(field.party)[field.index].field;
-          const auto plan = lookup_plan(wanted.batch * shape.most, shape.categories, wanted.dimension);
+          const auto plan = lookup_plan(wanted.batch, shape.most, shape.categories, wanted.dimension, option.calls);
           (field.party == Party::kA ? to_b : to_a)[i] += done * ot_bytes(plan.ots());
         }
         EXPECT_EQ(to_b[i], option.setup.bytes_to_b + done * option.step.bytes_to_b) << "part " << i;

@@ -7,7 +7,7 @@
 #include <set>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/layers/oblivious_product.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/plan/embed_planner.h"
 #include "protocol/shared_embed_fixture.h"
 #include "testing/steps.h"
@@ -43,7 +43,7 @@ class SharedEmbedCost : public ::testing::TestWithParam<Case> {
 
   /// Random OTs of looking up in a field's table, if it is by oblivious transfer.
   static std::uint64_t ots_of(const EmbedMatMulSpec& spec, const EmbedField& field) {
-    return field.by_ot() ? lookup_plan(spec.batch * field.field.most, field.field.categories, spec.dimension).ots() : 0;
+    return field.by_ot() ? lookup_plan(spec.batch, field.field.most, field.field.categories, spec.dimension).ots() : 0;
   }
   static std::uint64_t sent(EmbedPair& pair, Party from) {
     // Random OTs travel in whole tiles, now and then.
@@ -67,7 +67,7 @@ TEST_P(SharedEmbedCost, IsWhatCrosses) {
   ASSERT_GT(wanted.fields_a[1].field.most, 1U);
   if (c.tables_b.scheme == kByOt) {
     wanted.fields_b[0].field = {.name = "b0", .categories = 10000};
-    ASSERT_EQ(lookup_plan(wanted.batch, 10000, wanted.dimension).way(), ot::TableWay::kBins);
+    ASSERT_EQ(lookup_plan(wanted.batch, 1, 10000, wanted.dimension).call.way(), ot::TableWay::kBins);
   }
   const EmbedPlan plan =
       plan_embed(wanted, {.scheme = c.scheme, .tables_a = c.tables_a, .tables_b = c.tables_b}, schemes_, Link{});

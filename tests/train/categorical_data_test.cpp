@@ -204,5 +204,14 @@ TEST(CategoricalRealData, WideAndDeepOnAvazuHasTheJoinedModelsAuc) {
   expect_as_good_as_joined(wide_and_deep(prepare(avazu(), options.batch), options));
 }
 
+// An epoch is not enough to be better than B alone.
+TEST(CategoricalRealData, WideAndDeepOnAvazuUnderASharedTopHasTheJoinedModelsAuc) {
+  BLINDFL_NEEDS_DATA("avazu.15k.csv.xz");
+  if (!testing::long_runs()) GTEST_SKIP() << "BLINDFL_LONG_RUNS is not set";
+  const TrainOptions options{.epochs = 2, .batch = 256, .sgd = {.learning_rate = 0.1, .momentum = 0.9}};
+  std::cout << "Avazu, Wide & Deep, shared top: ";
+  expect_as_good_as_joined(wide_and_deep(prepare(avazu(), options.batch), options, Top::kShared));
+}
+
 }  // namespace
 }  // namespace blindfl::train::categorical_data_test

@@ -71,6 +71,8 @@ class TablePlan {
   /// AES blocks at each party, for predicting time: of making keys, and of a gather or a scatter.
   [[nodiscard]] double keys_blocks() const;
   [[nodiscard]] double rows_blocks(std::size_t word_bytes) const;
+  /// Of a whole step, by which a way is chosen: AES blocks, with bytes as what they cost on a fast network.
+  [[nodiscard]] double cost() const;
 
   /// Bytes that stay with each party between a gather and its scatter: all leaves, and where bins have which category.
   [[nodiscard]] std::uint64_t memory() const;
@@ -90,8 +92,6 @@ class TablePlan {
   bool operator==(const TablePlan&) const = default;
 
  private:
-  [[nodiscard]] double cost() const;
-
   TableShape shape_;
   TableWay way_;
 };

@@ -39,9 +39,12 @@ constexpr double kBudgetOfPieces = 0x1p-41;
 constexpr int kTableScale = 32;
 // Bits of a looked-up value that are rounded off, at least: room for noise.
 constexpr int kLeastRounded = 8;
-// Scales of what gradients are made of, where there is room for them, and at least.
-constexpr int kFinestFactor = 24;
+// Scales of what gradients are made of, where there is room for them, and at least. Derivatives are on the left of
+// products, where each bit is one of the modulus: they have so many more than gradients, whose noise then outweighs
+// what was rounded.
+constexpr int kFinestFactor = 20;
 constexpr int kFinestDerivative = 20;
+constexpr int kFinerThanGradients = 5;
 constexpr int kCoarsestFactor = 16;
 constexpr int kCoarsestShare = 10;
 // Derivatives by embeddings, and gradients, are expected to be at most so many times as large as a derivative by Z; and
@@ -187,7 +190,9 @@ void EmbedMatMulParams::choose_gradients() {
   };
   bool fits = false;
   const int finest_weight = std::min(spec_.weight_scale, kFinestFactor);
-  for (int d = std::min(derivative_.scale(), kFinestDerivative);
+  const int finest_derivative =
+      std::clamp(gradient_precision(spec_.batch) + kFinerThanGradients, kCoarsestFactor, kFinestDerivative);
+  for (int d = std::min(derivative_.scale(), finest_derivative);
        !fits && d >= std::min(derivative_.scale(), kCoarsestFactor); --d) {
     for (int w = finest_weight; !fits && w >= std::min(finest_weight, kCoarsestFactor); --w) fits = lifts_at(d, w);
   }
@@ -357,6 +362,7 @@ Settings EmbedMatMulParams::settings() const {
       settings.add(name + ".pooling", f.field.pooling == Pooling::kSum ? "sum" : "mean");
       settings.add(name + ".update", encrypted(f) ? "encrypted" : "exchanged");
       settings.add(name + ".scheme", f.scheme);
+      if (f.calls > 0) settings.add(name + ".calls", f.calls);
     }
   }
   return settings;

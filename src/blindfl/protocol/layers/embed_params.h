@@ -21,7 +21,8 @@ namespace blindfl::protocol {
 struct EmbedField {
   CategoryField field;
   Update update = Update::kExchanged;
-  std::string scheme{};  ///< of the session's schemes, or `kByOt`; empty: the default
+  std::string scheme{};   ///< of the session's schemes, or `kByOt`; empty: the default
+  std::size_t calls = 0;  ///< by oblivious transfer, that a batch is looked up in: see `lookup_plan`
 
   [[nodiscard]] bool by_ot() const { return scheme == kByOt; }
 };

@@ -6,11 +6,13 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/layers/oblivious_product.h"
 #include "blindfl/protocol/layers/steps.h"
 #include "blindfl/protocol/session/hashed_fields.h"
 #include "blindfl/share/integer_pieces.h"
 #include "blindfl/share/products.h"
+#include "blindfl/tensor/int_matrix_builder.h"
 
 namespace blindfl::protocol {
 
@@ -22,11 +24,33 @@ const EmbedField& checked_field(const EmbedMatMulParams& params, Party party, st
   if (!field.by_ot()) return field;
   const EmbedMatMulSpec& spec = params.spec();
   try {
-    (void)lookup_plan(spec.batch * field.field.most, field.field.categories, spec.dimension);
+    (void)lookup_plan(spec.batch, field.field.most, field.field.categories, spec.dimension, field.calls);
   } catch (const InvalidArgument& error) {
     fail<InvalidArgument>("layer '", spec.name, "': field '", field.field.name, "': ", error.what());
   }
   return field;
+}
+
+/// A lookup without the rows that nobody asks for: the product of `x` and `rows` is that of the matrices it was made
+/// of.
+struct AskedRows {
+  IntMatrix x;
+  ShareMatrix rows;
+};
+
+AskedRows asked_rows(const IntMatrix& x, const ShareMatrix& table) {
+  AskedRows asked{IntMatrix(), ShareMatrix(x.stored(), table.cols(), table.scale(), table.ring_bits())};
+  IntMatrixBuilder builder({IntMatrix::Kind::kCsr, x.stored(), x.scale(), x.bound()}, x.rows(), x.stored());
+  std::size_t next = 0;
+  for (std::size_t r = 0; r < x.rows(); ++r) {
+    x.for_each_in_row(r, [&](std::size_t category, std::int64_t value) {
+      std::ranges::copy(table.row(category), asked.rows.row(next).begin());
+      builder.add(next++, value);
+    });
+    builder.end_row();
+  }
+  asked.x = builder.finish();
+  return asked;
 }
 
 }  // namespace
@@ -71,6 +95,7 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_oblivious() const {
                            .layer = layer_,
                            .dimension = params_->spec().dimension,
                            .most = field_.field.most,
+                           .calls = field_.calls,
                            .lookup_scale = params_->embedding_scale(),
                            .gradient_ring = params_->table_lift(field_).ring_bits});
 }
@@ -94,9 +119,9 @@ std::unique_ptr<WeightProduct> EmbeddingTable::make_product() const {
 }
 
 // By oblivious transfer T is looked up in rounded, and so is S: E is then a function of both, whatever the keys.
-ShareMatrix EmbeddingTable::own_table(const IntMatrix& x, const ShareMatrix& share) const {
+ShareMatrix EmbeddingTable::as_looked_up(const ShareMatrix& own, const IntMatrix& x, const ShareMatrix& share) const {
   const int scale = share.scale() - x.scale();
-  return rescale(narrowed(weight_->piece, share.ring_bits() + weight_->piece.scale() - scale), scale);
+  return rescale(narrowed(own, share.ring_bits() + own.scale() - scale), scale);
 }
 
 // Modulo a power of 2, rounding never fails.
@@ -116,7 +141,8 @@ std::uint64_t EmbeddingTable::lookup_bytes(std::size_t rows) const {
 
 ShareMatrix EmbeddingTable::send_lookup(const IntMatrix& x) {
   ShareMatrix share = product_->send(x);
-  share += multiply(x, own_table(x, share), session_.pool());
+  const AskedRows own = asked_rows(x, weight_->piece);
+  share += multiply(own.x, as_looked_up(own.rows, x, share), session_.pool());
   const ShareMatrix looked_up = rounded(share);
   ShareMatrix pieces = draw_own_pieces(x, looked_up);
   const SecretVector<std::uint64_t> words = piece_corrections(looked_up, pieces);
@@ -139,19 +165,20 @@ ShareMatrix EmbeddingTable::receive_lookup(std::size_t rows) {
 
 // While masks repeat, so do these: other pieces of the same embeddings would tell of them what they have in common.
 ShareMatrix EmbeddingTable::draw_own_pieces(const IntMatrix& x, const ShareMatrix& share) const {
-  const MaskedProduct product{session_.party(), steps::kPieceCorrection, layer_, write_to_bytes([&](ByteSink& out) {
-                                for (const std::size_t number : {x.rows(), x.cols(), share.cols()}) {
-                                  out.write_u64(number);
-                                }
-                                out.write_u64(static_cast<std::uint64_t>(share.scale()));
-                                if (!session_.repeats_masks()) return;
-                                // Where pieces repeat, what they are taken from does: from others they would show the
-                                // difference of two embeddings. By oblivious transfer shares are others each time, and
-                                // add up to what follows from X, S and T.
-                                const Bytes peer = product_->peer_digest();
-                                out.write(digest_of_matrix(peer.empty() ? share : own_table(x, share)));
-                                out.write(peer);
-                              })};
+  const MaskedProduct product{
+      session_.party(), steps::kPieceCorrection, layer_, write_to_bytes([&](ByteSink& out) {
+        for (const std::size_t number : {x.rows(), x.cols(), share.cols()}) {
+          out.write_u64(number);
+        }
+        out.write_u64(static_cast<std::uint64_t>(share.scale()));
+        if (!session_.repeats_masks()) return;
+        // Where pieces repeat, what they are taken from does: from others they would show the
+        // difference of two embeddings. By oblivious transfer shares are others each time, and
+        // add up to what follows from X, S and T.
+        const Bytes peer = product_->peer_digest();
+        out.write(digest_of_matrix(peer.empty() ? share : as_looked_up(weight_->piece, x, share)));
+        out.write(peer);
+      })};
   Random random = session_.masks(product, x);
   return draw_pieces(share.rows(), share.cols(), share.scale(), random);
 }

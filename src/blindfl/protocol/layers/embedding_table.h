@@ -61,8 +61,9 @@ class EmbeddingTable {
   [[nodiscard]] std::shared_ptr<Weight> draw_weight(Party features_of, std::size_t index, SeededRandom& random) const;
   [[nodiscard]] std::unique_ptr<WeightProduct> make_product() const;
   [[nodiscard]] net::Message correction_message(std::size_t rows) const;
-  /// This party's share of the table, as a product with categories leaves it: what to add to `share` is X times this.
-  [[nodiscard]] ShareMatrix own_table(const IntMatrix& x, const ShareMatrix& share) const;
+  /// Rows of this party's share of the table, as a product with categories leaves them: what to add to `share` is
+  /// X times these.
+  [[nodiscard]] ShareMatrix as_looked_up(const ShareMatrix& own, const IntMatrix& x, const ShareMatrix& share) const;
   /// A share of a lookup, at the embeddings' scale modulo 2^kPieceRing.
   [[nodiscard]] ShareMatrix rounded(const ShareMatrix& lookup) const;
   [[nodiscard]] ShareMatrix draw_own_pieces(const IntMatrix& x, const ShareMatrix& share) const;

@@ -33,7 +33,10 @@ ShareMatrix MatMul::own_part(const IntMatrix& x) {
   ShareMatrix output(x.rows(), params_.spec().out, params_.product_scale(), params_.output_ring());
   if (x.cols() == 0 || own_weights_elsewhere()) return output;
   const int needed = output.ring_bits() - (output.scale() - x.scale() - piece.scale());
-  add_part(output, multiply(x, narrowed(piece, needed), session_.pool()));
+  // Of millions of features a batch names a few: a copy of all their weights would take most of the step.
+  const bool names_few = x.stored() < piece.rows();
+  add_part(output, names_few ? narrowed(multiply(x, piece, session_.pool()), needed)
+                             : multiply(x, narrowed(piece, needed), session_.pool()));
   return output;
 }
 

@@ -33,22 +33,47 @@ std::vector<std::uint32_t> categories_of(const IntMatrix& x, std::size_t most, c
   return all;
 }
 
-/// Sums of `most` rows each.
-template <class Word>
-SecretVector<Word> summed(const SecretVector<Word>& words, std::size_t most, std::size_t cols) {
-  if (most == 1) return words;
-  SecretVector<Word> sums(words.size() / most);
-  for (std::size_t i = 0; i < words.size(); ++i) sums[i / (most * cols) * cols + i % cols] += words[i];
-  return sums;
+/// Of one call of several: what each row has there.
+std::vector<std::uint32_t> part_of(std::span<const std::uint32_t> all, std::size_t most, std::size_t call,
+                                   std::size_t calls) {
+  const std::size_t width = most / calls;
+  std::vector<std::uint32_t> part;
+  part.reserve(all.size() / calls);
+  for (std::size_t first = call * width; first < all.size(); first += most) {
+    const auto row = all.subspan(first, width);
+    part.insert(part.end(), row.begin(), row.end());
+  }
+  return part;
 }
 
-/// Each row `most` times.
-SecretVector<UInt128> repeated(const ShareMatrix& rows, std::size_t most) {
+/// Part number `i` of a message that has `parts` of the same size.
+ByteView part_of(ByteView message, std::size_t i, std::size_t parts) {
+  const std::size_t size = message.size() / parts;
+  return message.subspan(i * size, size);
+}
+
+void append(Bytes& to, ByteView bytes) {
+  to.insert(to.end(), bytes.begin(), bytes.end());
+}
+
+/// Adds rows of `words` to those of `sums`: to each as many, one after the other, as there are more.
+template <class Word>
+void add_rows(SecretVector<Word>& sums, const SecretVector<Word>& words, std::size_t cols) {
+  auto word = words.begin();
+  for (auto sum = sums.begin(); sum != sums.end(); sum += static_cast<std::ptrdiff_t>(cols)) {
+    for (std::size_t i = 0; i < words.size() / sums.size(); ++i) {
+      for (std::size_t c = 0; c < cols; ++c) sum[static_cast<std::ptrdiff_t>(c)] += *word++;
+    }
+  }
+}
+
+/// Each row `times` times.
+SecretVector<UInt128> repeated(const ShareMatrix& rows, std::size_t times) {
   SecretVector<UInt128> all;
-  all.reserve(rows.values().size() * most);
+  all.reserve(rows.values().size() * times);
   for (std::size_t r = 0; r < rows.rows(); ++r) {
     const auto row = rows.values().subspan(r * rows.cols(), rows.cols());
-    for (std::size_t i = 0; i < most; ++i) all.insert(all.end(), row.begin(), row.end());
+    for (std::size_t i = 0; i < times; ++i) all.insert(all.end(), row.begin(), row.end());
   }
   return all;
 }
@@ -64,12 +89,6 @@ ShareMatrix matrix_of(std::span<const Word> words, std::size_t rows, std::size_t
 
 }  // namespace
 
-ot::TablePlan lookup_plan(std::size_t lookups, std::size_t categories, std::size_t dimension) {
-  require<InvalidArgument>(categories <= kMostLookupCategories, "a table by oblivious transfer has at most ",
-                           kMostLookupCategories, " categories, and this one has ", categories);
-  return ot::TablePlan({.lookups = lookups, .categories = categories + 1, .cols = dimension});
-}
-
 ObliviousProduct::ObliviousProduct(Session& session, std::shared_ptr<Weight> weight, ObliviousProductSpec spec)
     : WeightProduct(session, std::move(weight)), spec_(std::move(spec)) {}
 
@@ -83,10 +102,11 @@ auto ObliviousProduct::closing(Step&& step) {
   }
 }
 
-const ot::TablePlan& ObliviousProduct::plan(std::size_t rows) {
+const LookupPlan& ObliviousProduct::plan(std::size_t rows) {
   const auto known = plans_.find(rows);
   if (known != plans_.end()) return known->second;
-  return plans_.emplace(rows, lookup_plan(rows * spec_.most, weight_->piece.rows(), spec_.dimension)).first->second;
+  return plans_.emplace(rows, lookup_plan(rows, spec_.most, weight_->piece.rows(), spec_.dimension, spec_.calls))
+      .first->second;
 }
 
 ot::TableUse ObliviousProduct::next_use() {
@@ -118,11 +138,13 @@ OtCount ObliviousProduct::ots(std::size_t rows) {
 
 void ObliviousProduct::ask(LookupKeys& keys, const IntMatrix& x) {
   const std::vector<std::uint32_t> categories = categories_of(x, spec_.most, spec_.layer_name);
+  const LookupPlan& of_batch = plan(x.rows());
   Random random = session_.random();
-  keys.ask = keys.chooser
-                 .emplace(plan(x.rows()), next_use(), categories, session_.ots().receiver(), random,
-                          ot::fastest_kernels(), &seeds_)
-                 .ask();
+  for (std::size_t i = 0; i < of_batch.calls; ++i) {
+    keys.choosers.emplace_back(of_batch.call, next_use(), part_of(categories, spec_.most, i, of_batch.calls),
+                               session_.ots().receiver(), random, ot::fastest_kernels(), &seeds_);
+    append(keys.ask, keys.choosers.back().ask());
+  }
 }
 
 void ObliviousProduct::send_ask(LookupKeys& keys) {
@@ -135,19 +157,32 @@ void ObliviousProduct::receive_ask(LookupKeys& keys, std::size_t rows) {
 }
 
 void ObliviousProduct::take_ask(LookupKeys& keys, std::size_t rows) {
-  keys.keeper.emplace(plan(rows), next_use(), session_.ots().sender(), ot::fastest_kernels(), &seeds_);
+  const LookupPlan& of_batch = plan(rows);
+  for (std::size_t i = 0; i < of_batch.calls; ++i) {
+    keys.keepers.emplace_back(of_batch.call, next_use(), session_.ots().sender(), ot::fastest_kernels(), &seeds_);
+  }
 }
 
-void ObliviousProduct::make_answer(LookupKeys& keys) {
-  if (keys.ask.empty()) return;
+// Call by call, so that one that fails fails again in the same way.
+bool ObliviousProduct::make_answer(LookupKeys& keys) {
+  if (keys.ask.empty()) return false;
   Random random = session_.random();
-  keys.answer = keys.keeper->answer(keys.ask, random);
-  keys.ask.clear();
+  append(keys.answer, keys.keepers[keys.done].answer(part_of(keys.ask, keys.done, keys.keepers.size()), random));
+  if (++keys.done == keys.keepers.size()) keys.ask.clear();
+  return true;
+}
+
+bool ObliviousProduct::take_call(LookupKeys& keys) {
+  if (keys.answer.empty()) return false;
+  keys.choosers[keys.done].take_keys(part_of(keys.answer, keys.done, keys.choosers.size()));
+  if (++keys.done == keys.choosers.size()) keys.answer.clear();
+  return true;
 }
 
 void ObliviousProduct::send_answer(LookupKeys& keys) {
   closing([&] {
-    make_answer(keys);
+    while (make_answer(keys)) {
+    }
     session_.channel().send(message(steps::kLookupKeys, keys.answer.size()), keys.answer);
     keys.answer.clear();
   });
@@ -158,20 +193,14 @@ void ObliviousProduct::receive_answer(LookupKeys& keys, std::size_t rows) {
 }
 
 void ObliviousProduct::take_answer(LookupKeys& keys) {
-  if (keys.answer.empty()) return;
-  closing([&] { keys.chooser->take_keys(keys.answer); });
-  keys.answer.clear();
+  closing([&] {
+    while (take_call(keys)) {
+    }
+  });
 }
 
 bool ObliviousProduct::prepare_keys(LookupKeys& keys) {
-  if (mine() ? keys.answer.empty() : keys.ask.empty()) return false;
-  if (mine()) {
-    keys.chooser->take_keys(keys.answer);
-    keys.answer.clear();
-  } else {
-    make_answer(keys);
-  }
-  return true;
+  return mine() ? take_call(keys) : make_answer(keys);
 }
 
 std::uint64_t ObliviousProduct::operand_bytes(std::size_t rows) {
@@ -193,14 +222,16 @@ void ObliviousProduct::send_operand(std::size_t rows) {
   SecretVector<Lookup> words((table.rows() + 1) * table.cols());
   std::ranges::transform(table.values(), words.begin(), [](UInt128 v) { return low64(v); });
   closing([&] {
-    ot::TableKeeper::Sent<Lookup> sent = keys_->keeper->gather<Lookup>(words);
-    if (session_.repeats_masks()) {
-      const Bytes digest = own_digest(table);
-      sent.message.insert(sent.message.end(), digest.begin(), digest.end());
+    Bytes masked;
+    SecretVector<Lookup> sums(rows * spec_.dimension);
+    for (ot::TableKeeper& keeper : keys_->keepers) {
+      const ot::TableKeeper::Sent<Lookup> sent = keeper.gather<Lookup>(words);
+      append(masked, sent.message);
+      add_rows(sums, sent.share, spec_.dimension);
     }
-    session_.channel().send(table_message(rows), sent.message);
-    share_ = matrix_of<Lookup>(summed(sent.share, spec_.most, spec_.dimension), rows, spec_.dimension,
-                               spec_.lookup_scale, kPieceRing);
+    if (session_.repeats_masks()) append(masked, own_digest(table));
+    session_.channel().send(table_message(rows), masked);
+    share_ = matrix_of<Lookup>(sums, rows, spec_.dimension, spec_.lookup_scale, kPieceRing);
   });
 }
 
@@ -218,9 +249,13 @@ ShareMatrix ObliviousProduct::receive(std::size_t /*rows*/) {
 
 ShareMatrix ObliviousProduct::send(const IntMatrix& x) {
   return closing([&] {
-    const SecretVector<Lookup> words = keys_->chooser->gather<Lookup>(std::exchange(masked_, {}));
-    return matrix_of<Lookup>(summed(words, spec_.most, spec_.dimension), x.rows(), spec_.dimension, spec_.lookup_scale,
-                             kPieceRing);
+    const Bytes masked = std::exchange(masked_, {});
+    SecretVector<Lookup> sums(x.rows() * spec_.dimension);
+    for (std::size_t i = 0; i < keys_->choosers.size(); ++i) {
+      const ByteView part = part_of(masked, i, keys_->choosers.size());
+      add_rows(sums, keys_->choosers[i].gather<Lookup>(part), spec_.dimension);
+    }
+    return matrix_of<Lookup>(sums, x.rows(), spec_.dimension, spec_.lookup_scale, kPieceRing);
   });
 }
 
@@ -229,11 +264,17 @@ void ObliviousProduct::send_derivative(const Derivative& /*derivative*/) {
 }
 
 void ObliviousProduct::send_derivative(const ShareMatrix& share) {
-  const ot::TableKeeper::Sent<UInt128> sent = keys_->keeper->scatter<UInt128>(repeated(share, spec_.most));
-  keys_.reset();
-  session_.channel().send({steps::kPaddedDerivative, spec_.layer, sent.message.size(), share.rows(), share.cols()},
-                          sent.message);
-  share_ = matrix_of<UInt128>(sent.share, weight_->piece.rows(), share.cols(), share.scale(), spec_.gradient_ring);
+  const std::shared_ptr<LookupKeys> keys = std::exchange(keys_, nullptr);
+  const SecretVector<UInt128> rows = repeated(share, spec_.most / keys->keepers.size());
+  Bytes masked;
+  SecretVector<UInt128> sums((weight_->piece.rows() + 1) * share.cols());
+  for (ot::TableKeeper& keeper : keys->keepers) {
+    const ot::TableKeeper::Sent<UInt128> sent = keeper.scatter<UInt128>(rows);
+    append(masked, sent.message);
+    add_rows(sums, sent.share, share.cols());
+  }
+  session_.channel().send({steps::kPaddedDerivative, spec_.layer, masked.size(), share.rows(), share.cols()}, masked);
+  share_ = matrix_of<UInt128>(sums, weight_->piece.rows(), share.cols(), share.scale(), spec_.gradient_ring);
 }
 
 std::optional<ShareMatrix> ObliviousProduct::receive_gradient(std::size_t /*rows*/) {
@@ -248,9 +289,14 @@ void ObliviousProduct::receive_derivative(const IntMatrix& x, const ShareMatrix*
 
 std::optional<ShareMatrix> ObliviousProduct::send_gradient(const IntMatrix& x, const ShareMatrix* own) {
   return closing([&] {
-    const SecretVector<UInt128> words = keys_->chooser->scatter<UInt128>(std::exchange(masked_, {}));
-    keys_.reset();
-    ShareMatrix share = matrix_of<UInt128>(words, x.cols(), spec_.dimension, own->scale(), spec_.gradient_ring);
+    const Bytes masked = std::exchange(masked_, {});
+    const std::shared_ptr<LookupKeys> keys = std::exchange(keys_, nullptr);
+    SecretVector<UInt128> sums((x.cols() + 1) * spec_.dimension);
+    for (std::size_t i = 0; i < keys->choosers.size(); ++i) {
+      const ByteView part = part_of(masked, i, keys->choosers.size());
+      add_rows(sums, keys->choosers[i].scatter<UInt128>(part), spec_.dimension);
+    }
+    ShareMatrix share = matrix_of<UInt128>(sums, x.cols(), spec_.dimension, own->scale(), spec_.gradient_ring);
     return std::move(share += multiply_transposed(x, narrowed(*own, spec_.gradient_ring), session_.pool()));
   });
 }

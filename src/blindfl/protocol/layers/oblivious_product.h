@@ -7,8 +7,10 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "blindfl/ot/tables/tables.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/layers/weight_product.h"
 
 // Products of categories with an embedding table by oblivious transfer (ot/tables): exact, and without ciphertexts. A
@@ -17,10 +19,13 @@
 //
 //   has X and U                                       the other, which has V
 //     ask, send_ask        --- choices, hidden --->     receive_ask, take_ask
-//     receive_answer       <--- keys ---                send_answer             both ahead of the batch, where it is
-//     known receive_operand      <--- masked V ---            send_operand send receive                 shares of X V:
-//     no message receive_derivative   <--- masked D ---            send_derivative         the same keys, other masks
-//     send_gradient                                     receive_gradient        shares of X^T D: no message
+//     receive_answer       <--- keys ---                send_answer     both ahead of the batch, if it is known
+//     receive_operand      <--- masked V ---            send_operand
+//     send                                              receive         shares of X V: no message
+//     receive_derivative   <--- masked D ---            send_derivative the same keys, other masks
+//     send_gradient                                     receive_gradient shares of X^T D: no message
+//
+// A message has what all calls of a batch (lookup_plan.h) say, one after the other.
 //
 // V travels rounded, modulo a power of 2, as shares of embeddings are needed. Keys are fresh in every pass, while masks
 // repeat, too: shares are uniformly random then as ever, and add up to the same.
@@ -29,10 +34,11 @@ namespace blindfl::protocol {
 
 /// One party's keys of one batch. Never saved.
 struct LookupKeys {
-  std::optional<ot::TableChooser> chooser;  ///< at the party that has X
-  std::optional<ot::TableKeeper> keeper;    ///< at the other
-  Bytes ask{};                              ///< until it is sent, or answered
-  Bytes answer{};                           ///< until it is sent, or taken
+  std::vector<ot::TableChooser> choosers{};  ///< of each call, at the party that has X
+  std::vector<ot::TableKeeper> keepers{};    ///< at the other
+  Bytes ask{};                               ///< until it is sent, or answered
+  Bytes answer{};                            ///< until it is sent, or taken
+  std::size_t done = 0;                      ///< calls that are answered, or whose answer is taken
 };
 
 struct ObliviousProductSpec {
@@ -40,17 +46,10 @@ struct ObliviousProductSpec {
   std::uint32_t layer = 0;
   std::size_t dimension = 0;
   std::size_t most = 1;   ///< categories of a row
+  std::size_t calls = 0;  ///< that a batch is looked up in: see `lookup_plan`
   int lookup_scale = 0;   ///< that V is rounded to
   int gradient_ring = 0;  ///< of shares of X^T D
 };
-
-/// Categories that a table may have: beside them there is the spare one.
-inline constexpr std::size_t kMostLookupCategories = ot::TablePlan::kMostRows - 1;
-
-/// What looking up in a table costs, and its gradient: the spare category is in it. Look-ups are rows times the most
-/// categories of a row. Throws InvalidArgument, with the reason, if there are more look-ups, categories or dimensions
-/// than it takes.
-[[nodiscard]] ot::TablePlan lookup_plan(std::size_t lookups, std::size_t categories, std::size_t dimension);
 
 /// One party's side of a table that is looked up in, and learns, by oblivious transfer.
 class ObliviousProduct final : public WeightProduct {
@@ -99,9 +98,12 @@ class ObliviousProduct final : public WeightProduct {
   [[nodiscard]] ShareMatrix rounded_table() const;
 
  private:
-  [[nodiscard]] const ot::TablePlan& plan(std::size_t rows);
+  [[nodiscard]] const LookupPlan& plan(std::size_t rows);
   [[nodiscard]] ot::TableUse next_use();
-  void make_answer(LookupKeys& keys);
+  /// One call more of an answer; false if it is whole.
+  [[nodiscard]] bool make_answer(LookupKeys& keys);
+  /// The same of an answer that is taken.
+  [[nodiscard]] bool take_call(LookupKeys& keys);
   [[nodiscard]] net::Message message(net::Step step, std::uint64_t size) const;
   [[nodiscard]] net::Message table_message(std::size_t rows);
   /// A keyed digest of the table, which only this party can compute.
@@ -111,8 +113,8 @@ class ObliviousProduct final : public WeightProduct {
   auto closing(Step&& step);
 
   ObliviousProductSpec spec_;
-  std::map<std::size_t, ot::TablePlan> plans_;  // by rows
-  std::uint64_t step_ = 0;                      // of this session: never set back
+  std::map<std::size_t, LookupPlan> plans_;  // by rows
+  std::uint64_t step_ = 0;                   // of this session: never set back; each call is one
   ot::TableSeeds seeds_;
   std::shared_ptr<LookupKeys> keys_;  // of the pass that is under way
   Bytes masked_;

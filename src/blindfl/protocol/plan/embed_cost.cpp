@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "blindfl/base/error.h"
-#include "blindfl/protocol/layers/oblivious_product.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 #include "blindfl/protocol/session/party_cost.h"
 
 namespace blindfl::protocol {
@@ -60,7 +60,8 @@ LayerCost cost_of_ot_field(const EmbedMatMulParams& params, Party party, EmbedFi
   const std::string refused = ot_refusal(field);
   require<InvalidArgument>(refused.empty(), "field '", field.field.name, "': ", refused);
   const std::size_t dimension = params.spec().dimension;
-  const ot::TablePlan plan = lookup_plan(params.spec().batch * field.field.most, field.field.categories, dimension);
+  const LookupPlan plan =
+      lookup_plan(params.spec().batch, field.field.most, field.field.categories, dimension, field.calls);
   const double blocks =
       plan.keys_blocks() + plan.rows_blocks(sizeof(std::uint64_t)) + plan.rows_blocks(sizeof(UInt128));
   const double seconds = kSecondsOfBlock * blocks + kOtSeconds * static_cast<double>(plan.ots());

@@ -1,11 +1,13 @@
 #include "blindfl/protocol/plan/embed_planner.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/number_text.h"
 #include "blindfl/base/text.h"
+#include "blindfl/protocol/layers/lookup_plan.h"
 
 namespace blindfl::protocol {
 
@@ -49,8 +51,25 @@ EmbedPart evaluate_weights(const EmbedMatMulParams& params, const EmbedChoices& 
   return part;
 }
 
+/// Of all numbers of calls that which takes the least time; a field whose rows have one category has no choice.
+EmbedOption evaluate_ot(const EmbedMatMulParams& params, Party party, EmbedField field, const EmbedChoices& choices,
+                        const Link& link) {
+  const std::size_t steps = counted_steps(params.spec().sgd);
+  std::optional<EmbedOption> best;
+  for (const std::size_t calls : call_counts(field.field.most)) {
+    field.calls = field.field.most > 1 ? calls : 0;
+    EmbedOption option =
+        evaluate(params, choices, kByOt, field.update, [&] { return cost_of_ot_field(params, party, field); });
+    option.calls = field.calls;
+    const bool better = best && option.refused.empty() &&
+                        (!best->refused.empty() || option.seconds(link, steps) < best->seconds(link, steps));
+    if (!best || better) best = std::move(option);
+  }
+  return *best;
+}
+
 EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size_t index, const EmbedChoices& choices,
-                         const Schemes& schemes) {
+                         const Schemes& schemes, const Link& link) {
   const TableChoices own = choices_for(choices, party);
   EmbedPart part;
   part.field = {party, index};
@@ -70,8 +89,7 @@ EmbedPart evaluate_field(const EmbedMatMulParams& params, Party party, std::size
   // It updates in one way only; where another is asked for with it, the reason is found.
   field.update = own.update.value_or(Update::kExchanged);
   if (ot_asked || (!own.scheme && field.update == Update::kExchanged)) {
-    part.options.push_back(
-        evaluate(params, choices, kByOt, field.update, [&] { return cost_of_ot_field(params, party, field); }));
+    part.options.push_back(evaluate_ot(params, party, field, choices, link));
   }
   return part;
 }
@@ -82,6 +100,7 @@ EmbedMatMulSpec left_open(EmbedMatMulSpec spec) {
     for (EmbedField& field : *fields) {
       field.update = Update::kExchanged;
       field.scheme.clear();
+      field.calls = 0;
     }
   }
   return spec;
@@ -89,11 +108,11 @@ EmbedMatMulSpec left_open(EmbedMatMulSpec spec) {
 
 /// The weights, A's fields, B's fields.
 std::vector<EmbedPart> evaluate_all(const EmbedMatMulParams& params, const EmbedChoices& choices,
-                                    const Schemes& schemes) {
+                                    const Schemes& schemes, const Link& link) {
   std::vector<EmbedPart> parts{evaluate_weights(params, choices, schemes)};
   for (const Party party : {Party::kA, Party::kB}) {
     for (std::size_t i = 0; i < params.fields(party).size(); ++i) {
-      parts.push_back(evaluate_field(params, party, i, choices, schemes));
+      parts.push_back(evaluate_field(params, party, i, choices, schemes, link));
     }
   }
   return parts;
@@ -258,6 +277,7 @@ EmbedMatMulSpec filled_in(EmbedMatMulSpec spec, const std::vector<EmbedPart>& pa
     auto& fields = part.field->party == Party::kA ? spec.fields_a : spec.fields_b;
     fields[part.field->index].scheme = taken.scheme;
     fields[part.field->index].update = taken.update;
+    fields[part.field->index].calls = taken.calls;
   }
   return spec;
 }
@@ -279,12 +299,12 @@ void take_costs(std::vector<EmbedPart>& parts, const std::vector<EmbedPart>& of_
 EmbedPlan plan_embed(const EmbedMatMulSpec& wanted, const EmbedChoices& choices, const Schemes& schemes,
                      const Link& link) {
   check_plan_facts(schemes, link);
-  std::vector<EmbedPart> parts = evaluate_all(EmbedMatMulParams(left_open(wanted)), choices, schemes);
+  std::vector<EmbedPart> parts = evaluate_all(EmbedMatMulParams(left_open(wanted)), choices, schemes, link);
   Chooser(wanted, link, choices.most_memory).choose(parts);
 
   EmbedPlan plan{filled_in(wanted, parts), {}, {}, {}};
   const EmbedMatMulParams params(plan.spec);
-  take_costs(parts, evaluate_all(params, choices, schemes));
+  take_costs(parts, evaluate_all(params, choices, schemes, link));
   plan.considered = std::move(parts);
   plan.rows = rows_of(params, plan.considered);
   for (const EmbedPart& part : plan.considered) plan.cost += part.taken();

@@ -30,6 +30,7 @@ struct EmbedChoices {
 struct EmbedOption : PlanOption {
   std::string scheme;
   Update update = Update::kExchanged;  ///< weights are always exchanged
+  std::size_t calls = 0;               ///< by oblivious transfer: those that take the least time on this link
 };
 
 /// Which field.

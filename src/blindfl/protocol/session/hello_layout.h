@@ -8,7 +8,7 @@
 namespace blindfl::protocol {
 
 /// Of the protocol: what all messages of a session look like.
-inline constexpr std::uint32_t kProtocolVersion = 3;
+inline constexpr std::uint32_t kProtocolVersion = 4;
 
 inline constexpr std::size_t kHelloNonceBytes = 32;
 
