@@ -74,6 +74,13 @@ TEST(Consent, UnderASharedTopIsAskedForFineScoresAlone) {
   job::Own own;
   EXPECT_THAT(refusal(own, facts()), SizeIs(0)) << "B does not see Z";
   EXPECT_THAT(part_warnings(own, facts()), SizeIs(0));
+  const auto few = [&](std::size_t features) {
+    return open_top_facts(shared, numeric_shape(features), numeric_shape(0));
+  };
+  EXPECT_THAT(part_warnings(own, few(8)), ElementsAre(HasSubstr("with 8 features of A the scores that B gets")));
+  EXPECT_THAT(part_warnings(own, few(9)), SizeIs(0));
+  EXPECT_THAT(part_warnings(own, few(0)), SizeIs(0));
+  EXPECT_THAT(part_warnings({.party = Party::kB}, few(4)), SizeIs(0));
   EXPECT_EQ(consent_line(own, facts()),
             "Shared top: B learns the scores of rows that both agree to score, rounded to 4 fractional bits; nothing "
             "else.");
@@ -86,9 +93,9 @@ TEST(Consent, UnderASharedTopIsAskedForFineScoresAlone) {
                             HasSubstr("5 fractional bits"), HasSubstr("`accept: fine_scores`")));
   }
   EXPECT_EQ(consent_line(own, facts()),
-            "Shared top: B learns the mean loss of each epoch's validation, and the scores of rows that both agree to "
-            "score, rounded to 5 fractional bits; nothing else. private.accept is open_top: `train` will refuse to "
-            "start.");
+            "Shared top: B learns the mean loss and the accuracy of each epoch's validation, and the scores of rows "
+            "that both agree to score, rounded to 5 fractional bits; nothing else. private.accept is open_top: `train` "
+            "will refuse to start.");
   own.accept = job::Acceptance::kFineScores;
   EXPECT_THAT(refusal(own, facts()), SizeIs(0));
   EXPECT_THAT(consent_line(own, facts()), HasSubstr("private.accept is fine_scores."));

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -148,6 +149,25 @@ TEST_F(RowWeights, MultiplyRowsExactlyAndCostWhatIsSaid) {
 TEST_F(RowWeights, FailWithAChanceThatIsSaid) {
   EXPECT_EQ(weighted_failure(1, 256, 32), 0x1p-72);
   EXPECT_EQ(weighted_failure(1024, 256, 18), 0x1p-76);
+}
+
+// The same at a scale so fine that one product in eight goes wrong.
+TEST_F(RowWeights, FailAsOftenAsIsSaidAtARaisedScale) {
+  constexpr std::size_t kRows = 1024;
+  constexpr int kScale = 85;
+  const SharedPair values = shared(kRows, 1, std::vector<double>(kRows, 0x1p21), kScale);
+  const std::vector<double> found =
+      parties_
+          .shares([&](Session& s) {
+            return weighted(s, 9, values.of(s.party()),
+                            s.party() == Party::kB ? std::vector<double>(kRows, 8) : std::vector<double>{});
+          })
+          .reals();
+  const double expected = weighted_failure(kRows, 0x1p24, kScale);
+  ASSERT_EQ(expected, kRows / 8.0);
+  const auto wrong =
+      static_cast<double>(std::ranges::count_if(found, [](double v) { return std::abs(v - 0x1p24) > 1; }));
+  EXPECT_NEAR(wrong, expected, 5 * std::sqrt(expected));
 }
 
 // What is below the last bit is rounded, and nothing is rounded up to the limit.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "blindfl/base/error.h"
 #include "blindfl/mpc/compare.h"
@@ -215,6 +216,39 @@ TEST(ReluOfShares, OfAPeerAtAnotherPlaceOfItsPoolIsAnError) {
   EXPECT_THAT(testing::message_of<ProtocolError>([&] { parties.run(relu(true), relu(false)); }),
               ::testing::HasSubstr("out of step"));
   EXPECT_EQ(parties.payloads(Party::kA, steps::kSelection).size(), 0U);
+}
+
+// What is found is a value of the row, and below the largest by less than what is not compared, for each halving.
+TEST(Maximum, MissesTheLargestByTheDroppedBitsAtMost) {
+  SharedParties parties;
+  constexpr std::size_t kRows = 64;
+  constexpr int kBits = 34;
+  constexpr int kRing = 38;
+  constexpr int kDropped = 6;
+  bool missed = false;
+  for (const std::size_t cols : {2U, 3U, 10U}) {
+    // Close together, so that dropped bits decide.
+    const SharedPair shares =
+        shared(kRows, cols, normal_values(kRows * cols, std::ldexp(1.0, kDropped - kScale), cols), kScale, kRing);
+    const PartyCost cost = maximum_cost(kRows, cols, kBits, kRing, kDropped);
+    EXPECT_LT(cost.flights, maximum_cost(kRows, cols, kBits, kRing).flights);
+    parties.run([&](Session& s) { reserve(s, cost); });
+    parties.start_counting();
+    const SharedPair most =
+        parties.shares([&](Session& s) { return maximum(s, 5, shares.of(s.party()), kBits, kDropped); });
+    EXPECT_EQ(parties.counted(), SharedParties::on_the_wire(cost));
+    const auto values = shares.reals();
+    const auto found = most.reals();
+    const double room = std::ldexp(std::ceil(std::log2(cols)), kDropped - kScale);
+    for (std::size_t r = 0; r < kRows; ++r) {
+      const auto row = std::span(values).subspan(r * cols, cols);
+      const double largest = *std::ranges::max_element(row);
+      EXPECT_NE(std::ranges::find(row, found[r]), row.end());
+      EXPECT_GT(found[r], largest - room);
+      missed = missed || found[r] < largest;
+    }
+  }
+  EXPECT_TRUE(missed) << "no row had values that are alike but for dropped bits";
 }
 
 TEST(Maximum, IsThatOfEveryRow) {

@@ -128,6 +128,21 @@ class SharedModels : public ::testing::TestWithParam<Case> {
     if (!GetParam().weights) return loss(GetParam().family, plain_scores(w, rows), labels);
     return weighted_loss(GetParam().family, plain_scores(w, rows), labels, to_tensor(weights(rows)));
   }
+  /// Rows whose class the plain model takes.
+  [[nodiscard]] double plain_right(const Weights& w, const std::vector<std::uint32_t>& rows) const {
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor scores = plain_scores(w, rows);
+    const torch::Tensor labels = to_tensor(data_.joined.select_rows(rows).labels()).reshape({-1});
+    const torch::Tensor taken = GetParam().family == Family::kMultinomial
+                                    ? scores.argmax(1).to(labels.dtype())
+                                    : (scores.reshape({-1}) >= 0).to(labels.dtype());
+    return (taken == labels).sum().item<double>();
+  }
+  [[nodiscard]] std::vector<std::uint32_t> all_rows() const {
+    std::vector<std::uint32_t> all(data_.joined.rows());
+    std::iota(all.begin(), all.end(), 0U);
+    return all;
+  }
   [[nodiscard]] SharedTopOptions top_options() const {
     return {.batch = kBatch, .sgd = sgd_, .row_weights = GetParam().weights};
   }
@@ -192,24 +207,31 @@ class SharedModels : public ::testing::TestWithParam<Case> {
   }
 };
 
-TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
-  std::vector<std::uint32_t> all(data_.joined.rows());
-  std::iota(all.begin(), all.end(), 0U);
+TEST_P(SharedModels, MeanLossAndAccuracyAreThoseOfLibtorchAndAllThatIsOpened) {
+  const bool of_classes = GetParam().family == Family::kLogistic || GetParam().family == Family::kMultinomial;
+  const std::vector<std::uint32_t> all = all_rows();
   const auto [a, b] = parties_.run([&](Session& s) {
     const auto model = make(s);
     SharedLoss loss = make_loss(s);
     const WeightedRows rows(data_.at(s.party()), s.party() == Party::kB ? weights(all) : std::vector<double>{});
-    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)shared_mean_loss(*model, *loss, rows, kBatch); }),
+    EXPECT_THAT(testing::message_of<InvalidArgument>([&] { (void)shared_means(*model, *loss, rows, kBatch); }),
                 HasSubstr("the mean loss of 150 rows would tell of each"));
-    const auto mean = shared_mean_loss(*model, *loss, rows, kBatch, 1);
-    return std::pair(pieces_of(*model), mean);
+    const auto means = shared_means(*model, *loss, rows, kBatch, 1);
+    return std::pair(pieces_of(*model), means);
   });
   const Weights w = opened(a.first, b.first);
   const double plain = plain_loss(w, all).item<double>();
   EXPECT_FALSE(a.second.has_value());
   ASSERT_TRUE(b.second.has_value());
-  EXPECT_NEAR(*b.second, plain, 0.006) << "noise is at most 2^-7, and deviates by 2^-10";
-  EXPECT_NE(*b.second, plain);
+  EXPECT_NEAR(b.second->loss, plain, 0.006) << "noise is at most 2^-7, and deviates by 2^-10";
+  EXPECT_NE(b.second->loss, plain);
+  ASSERT_EQ(b.second->accuracy.has_value(), of_classes);
+  if (of_classes) {
+    const auto rows = static_cast<double>(all.size());
+    // Of many classes two that are almost equal are taken for the same.
+    const double alike = GetParam().family == Family::kMultinomial ? 1 : 0;
+    EXPECT_NEAR(*b.second->accuracy * rows, plain_right(w, all), 0.51 + alike) << "rows, each of which counts once";
+  }
   for (const Party party : {Party::kA, Party::kB}) {
     std::uint64_t opened_bytes = 0;
     for (const auto& [step, traffic] : parties_.recording(party).sent()) {
@@ -217,7 +239,7 @@ TEST_P(SharedModels, MeanLossIsThatOfLibtorchAndAllThatIsOpened) {
       const bool range = step == net::Step(mpc::steps::kRangeShare);
       if (net::describe(step).protection == net::Protection::kShare && !range) opened_bytes += traffic.bytes;
     }
-    EXPECT_EQ(opened_bytes, party == Party::kA ? 8U : 0U);
+    EXPECT_EQ(opened_bytes, party == Party::kA ? (of_classes ? 16U : 8U) : 0U);
   }
 }
 
@@ -261,6 +283,47 @@ TEST_P(SharedModels, DrivenOutOfTheirRangeSaySoToBothParties) {
   EXPECT_THAT(a, HasSubstr("left the interval"));
   EXPECT_EQ(a, b);
 }
+
+class SharedAccuracy : public SharedModels {};
+
+/// Of the same shares again and again, as nobody does but this test.
+TEST_P(SharedAccuracy, CarriesNoiseAsTheMeanLossDoes) {
+  constexpr int kTimes = 40;
+  const std::vector<std::uint32_t> all = all_rows();
+  const auto [a, b] = parties_.run([&](Session& s) {
+    const auto model = make(s);
+    SharedLoss loss = make_loss(s);
+    SharedLossImpl::Tally tally;
+    const torch::NoGradGuard no_grad;
+    for (std::size_t first = 0; first < all.size(); first += kBatch) {
+      const std::vector<std::uint32_t> rows(
+          all.begin() + static_cast<std::ptrdiff_t>(first),
+          all.begin() + static_cast<std::ptrdiff_t>(std::min(all.size(), first + kBatch)));
+      const data::Batch x = batch_of(s.party(), rows);
+      loss->add(tally, model->scores(x), x);
+    }
+    std::vector<double> counts;
+    for (int i = 0; i < kTimes; ++i) {
+      const auto means = loss->open_means(tally);
+      if (means) counts.push_back(*means->accuracy * static_cast<double>(all.size()));
+    }
+    return std::pair(pieces_of(*model), counts);
+  });
+  const double right = plain_right(opened(a.first, b.first), all);
+  ASSERT_EQ(b.second.size(), static_cast<std::size_t>(kTimes));
+  double square = 0;
+  for (const double count : b.second) {
+    EXPECT_NEAR(count, right, 0.51);
+    square += (count - right) * (count - right) / kTimes;
+  }
+  // Four words of 2^8 units of 2^-10 of a row: 0.14 rows, a thousandth of all.
+  EXPECT_NEAR(std::sqrt(square), std::ldexp(1 / std::sqrt(3.0), -2), 0.06);
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, SharedAccuracy,
+                         ::testing::Values(Case{.name = "logistic"},
+                                           Case{.name = "multinomial", .family = Family::kMultinomial, .outputs = 4}),
+                         [](const auto& test) { return test.param.name; });
 
 class SharedWeights : public SharedModels {};
 

@@ -94,6 +94,13 @@ TEST(PreparationFaults, ListColumnsThatNobodyDid) {
   source.spec.columns = {{.name = "x", .kind = ColumnKind::kNumeric}};
   EXPECT_THAT(refusal_of(source), AllOf(HasSubstr("t.csv: private.data.columns does not list 'new', 'odd';"),
                                         HasSubstr("kind: ignore"), HasSubstr("private.data.default_kind")));
+  Csv mistyped = source;
+  mistyped.spec.weight = "weights";
+  EXPECT_THAT(
+      refusal_of(mistyped),
+      AllOf(
+          HasSubstr("t.csv: has no column 'weights', which private.data.weight_column names; it has 'new', 'odd', 'w'"),
+          Not(HasSubstr("kind: ignore"))));
   source.spec.default_kind = ColumnKind::kIgnored;
   EXPECT_EQ(source.fit().shape().numeric, 1U);
   source.spec.default_kind = ColumnKind::kNumeric;

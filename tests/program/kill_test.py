@@ -154,6 +154,12 @@ class Kill(ProgramTest):
         self.kill_and_resume(pair, "resume", "ab", lambda _: time.sleep(0.05))
         self.check_as_undisturbed(pair)
 
+    def test_a_resume_where_nothing_began_says_so(self):
+        pair = self.lr_pair()
+        for party in pair.both("resume"):
+            self.assertRegex(party.printed(), "there is no run in .*run to continue: where the peer has none either, one begins")
+        self.check_as_undisturbed(pair)
+
     def test_killed_when_the_folder_was_just_made(self):
         for party, file in (("a", "run/summary.json"), ("b", "run/alignment.bin")):
             with self.subTest(party=party, file=file):

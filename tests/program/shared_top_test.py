@@ -32,8 +32,8 @@ class SharedTop(ProgramTest):
             self.assertEqual(checks["outside"], 0)
             self.assertIn(f"{checks['inside']} found all values inside the range of the functions", report)
         rows = pair.summary("b")["rows"]["test"]
-        self.assertIn(f"the mean loss of each epoch&#39;s validation, and the scores of {rows} rows, once, rounded to 4 "
-                      "fractional bits; nothing else", (pair.b / "run/report.html").read_text().replace("'", "&#39;"))
+        self.assertIn(f"the mean loss and the accuracy of each epoch&#39;s validation, and the scores of {rows} rows, once, "
+                      "rounded to 4 fractional bits; nothing else", (pair.b / "run/report.html").read_text().replace("'", "&#39;"))
 
     def test_is_killed_resumed_and_scores_once(self):
         pair = self.lr_pair(checkpoint_every=3)
@@ -46,20 +46,27 @@ class SharedTop(ProgramTest):
         self.check_finished(pair)
         self.assertGreater(pair.results()["auc"], 0.8, b.printed())
         self.check_report(pair)
-        # No loss of a step, which nobody knows; of validation the mean loss and nothing else.
+        # No loss of a step, which nobody knows; of validation the mean loss and the accuracy and nothing else.
         lines = pair.metrics("b")
-        self.assertNotIn("loss", {name for line in lines if line["set"] == "train" for name in line})
-        self.assertEqual(len([line for line in lines if line["set"] == "validation"]), TRAINING["epochs"])
+        self.assertNotIn("loss", {name for line in lines if line["set"] == "train" for name in line["values"]})
+        validated = [line for line in lines if line["set"] == "validation"]
+        self.assertEqual(len(validated), TRAINING["epochs"])
+        for line in validated:
+            self.assertEqual(line["values"].keys(), {"loss", "accuracy"})
+        # Two sets of rows of which neither was trained on: 1360 for validation, 60 for the test.
+        self.assertAlmostEqual(validated[-1]["values"]["accuracy"], pair.results()["accuracy"], delta=0.2)
+        self.assertNotIn("accuracy", {name for line in pair.metrics("a") for name in line["values"]})
         validations = re.findall(r"^validation +(.*)$", b.printed(), re.MULTILINE)
         self.assertTrue(validations)
         for measured in validations:
-            self.assertRegex(measured, r"^loss \d\.\d{4}$")
+            self.assertRegex(measured, r"^loss \d\.\d{4}  accuracy \d\.\d{4}$")
         # The test was the first scoring of its file: another would round the same scores anew.
         refused = program.Process("predict", pair.a, ACCEPTS_NOTHING)
         self.assertEqual(refused.end(), 1)
         self.assertIn("has been scored 1 time with this model, and private.limits.scorings is 1. Under a shared top",
                       refused.complaint())
         self.check_inspected(pair)
+        self.check_resumed_without_scoring(pair)
         self.check_rounded(pair)
         self.check_people_are_scored_once(pair)
 
@@ -115,6 +122,19 @@ class SharedTop(ProgramTest):
         self.check_finished(pair)
         self.assertGreater(pair.results()["auc"], 0.6)
         self.check_report(pair)
+
+    def check_resumed_without_scoring(self, pair):
+        """Nothing is left to train, and scores would be rounded anew: those of the first time stay, and what they said."""
+        scores = (pair.b / "run/test_scores.csv").read_bytes()
+        before = {party: pair.summary(party) for party in "ab"}
+        for party in pair.both("resume", extra_a=ACCEPTS_NOTHING):
+            self.assertIn("the test's rows have been scored by this model, and are not again", party.printed())
+        self.assertEqual((pair.b / "run/test_scores.csv").read_bytes(), scores)
+        for party in "ab":
+            now = pair.summary(party)
+            for member in ("state", "results", "baseline"):
+                self.assertEqual(now.get(member), before[party].get(member))
+        self.check_inspected(pair)
 
     def check_inspected(self, pair):
         inspected = subprocess.run([program.program(), "inspect", "--folder", str(pair.a / "run")], capture_output=True,
@@ -203,7 +223,7 @@ class SharedTop(ProgramTest):
         self.check_finished(pair)
         self.assertRegex(b.printed(), r"class weights: ")
         self.assertGreater(pair.results()["auc"], 0.8, b.printed())
-        self.assertEqual(len(re.findall(r"^validation +loss \d\.\d{4}$", b.printed(), re.MULTILINE)), 3)
+        self.assertEqual(len(re.findall(r"^validation +loss \d\.\d{4}  accuracy \d\.\d{4}$", b.printed(), re.MULTILINE)), 3)
 
     def test_fine_scores_are_for_a_to_accept(self):
         pair = self.lr_pair()

@@ -75,8 +75,17 @@ TEST(Disclosure, OfASharedTopIsTheLossTheScoresAndABit) {
                                    HasSubstr("under other ids, or without ids in another file, are not recognised"))),
                     Contains(HasSubstr("at 4 an attack still told from 35 to 98 % of the rows apart")),
                     Contains(HasSubstr("some hundred bits over a run")), Each(Not(HasSubstr("fine_scores")))));
+  EXPECT_THAT(at_b.learned, Each(Not(HasSubstr("accuracy")))) << "of numbers there is none";
+  model.opens_accuracy = true;
+  EXPECT_EQ(shared_top_openings(model),
+            "the mean loss and the accuracy of each epoch's validation, and the scores of 120 rows, once, rounded to 4 "
+            "fractional bits; nothing else");
+  EXPECT_THAT(disclosure_of(Party::kB, model).learned,
+              Contains(AllOf(HasSubstr("The mean loss and the accuracy over the rows"), HasSubstr("with noise"),
+                             HasSubstr("of no single row, nor whether it is right"))));
+  EXPECT_THAT(disclosure_of(Party::kA, model).learned, Each(Not(HasSubstr("accuracy"))));
   model.score_bits = 10;
-  model.opens_mean_loss = false;
+  model.opens_mean_loss = model.opens_accuracy = false;
   EXPECT_THAT(disclosure_of(Party::kB, model).could_work_out, Contains(HasSubstr("fine_scores")));
   EXPECT_THAT(disclosure_of(Party::kB, model).learned, Each(Not(HasSubstr("mean loss"))));
 }

@@ -89,7 +89,7 @@ class SharedBiasImpl : public SharedModule {
 };
 TORCH_MODULE(SharedBias);
 
-/// max(x, 0): exact, by comparison and selection, below 2^15.
+/// max(x, 0): exact, by comparison and selection, below 2^11.
 class SharedReLUImpl : public SharedModule, public RangeWatcher {
  public:
   explicit SharedReLUImpl(protocol::Session& session, const SharedTopOptions& options = {});

@@ -107,7 +107,8 @@ SharedLeft SharedLeft::of_lifted(ShareMatrix lifted) {
 
 PartyCost shared_product_cost(const he::Plan& plan, const protocol::RoomLift& lift, ProductParts parts) {
   const std::uint64_t bytes = (parts.operand ? plan.operand_bytes() : 0) + plan.reply_bytes();
-  const PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand ? 2 : 1};
+  // An operand travels with the choices of a lift.
+  const PartyCost cost{.a_bytes = bytes, .b_bytes = bytes, .flights = parts.operand && !parts.lift ? 2 : 1};
   return parts.lift ? protocol::room_lift_cost(lift) + cost : cost;
 }
 
@@ -152,7 +153,7 @@ void SharedProduct::take_keys(const Run& run) {
 }
 
 // All in the same messages; one that several tasks have is lifted once, to the widest ring that one of them needs.
-void SharedProduct::lift_left(std::span<const Task> tasks) {
+bool SharedProduct::lift_left(std::span<const Task> tasks, const protocol::BesideChoices& beside) {
   std::vector<SharedLeft*> lefts;
   std::vector<ShareMatrix> narrow;
   for (const Task& task : tasks) {
@@ -162,12 +163,13 @@ void SharedProduct::lift_left(std::span<const Task> tasks) {
     lefts.push_back(task.l);
     narrow.push_back(narrowed(task.l->share_, task.product->params_.spec().left_ring));
   }
-  if (lefts.empty()) return;
+  if (lefts.empty()) return false;
   std::vector<protocol::LiftedShare> lifts;
   for (std::size_t i = 0; i < lefts.size(); ++i) lifts.push_back({narrow[i], lefts[i]->ring_bits_});
   const SharedProduct& first = *tasks.front().product;
-  std::vector<ShareMatrix> lifted = protocol::lift_with_room(first.session_, first.layer_, lifts);
+  std::vector<ShareMatrix> lifted = protocol::lift_with_room(first.session_, first.layer_, lifts, beside);
   for (std::size_t i = 0; i < lefts.size(); ++i) *lefts[i] = SharedLeft::of_lifted(std::move(lifted[i]));
+  return true;
 }
 
 ShareMatrix SharedProduct::finished(const Run& run, ShareMatrix own) const {
@@ -202,10 +204,11 @@ std::vector<ShareMatrix> SharedProduct::products(std::span<const Task> tasks) {
     before += product.operand_bytes(run);
     replies += product.product_.reply_bytes(run.rows);
   });
-  lift_left(tasks);
-  session.exchange(
-      before, [&] { each([](SharedProduct& product, Run& run) { product.send_operand(run); }); },
-      [&] { each([](SharedProduct& product, Run& run) { product.receive_operand(run); }); });
+  const protocol::BesideChoices operands{
+      .bytes = before,
+      .send = [&] { each([](SharedProduct& product, Run& run) { product.send_operand(run); }); },
+      .receive = [&] { each([](SharedProduct& product, Run& run) { product.receive_operand(run); }); }};
+  if (!lift_left(tasks, operands)) session.exchange(operands.bytes, operands.send, operands.receive);
   // What takes no message, while the peer may still be busy.
   std::vector<ShareMatrix> shares;
   shares.reserve(runs.size());

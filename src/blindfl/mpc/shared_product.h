@@ -16,7 +16,7 @@
 //   L R = L_A R_A + L_B R_B + product(L_A at A, R_B at B) + product(L_B at B, R_A at A)
 //
 //   both: L in the ring of the product <--- cross --->   twice; only if L is not lifted yet (session/room_lift.h)
-//   both: [[own share of R]]           <--- cross --->   only if it changed
+//   both: [[own share of R]]           <--- cross --->   only if it changed; with the first message of the lift
 //   both: own L times [[the peer's]]   <--- cross --->   masked; each opens a share
 //
 // Shares of L modulo the product's ring, read as integers, add up to L modulo that ring: all that the sum needs.
@@ -176,7 +176,8 @@ class SharedProduct {
   void send_reply(Run& run) { run.multiplied = product_.send(run.rows, run.left); }
   void receive_reply(Run& run) { run.opened = product_.receive(run.rows); }
   [[nodiscard]] ShareMatrix finished(const Run& run, ShareMatrix own) const;
-  static void lift_left(std::span<const Task> tasks);
+  /// Returns whether anything was to be lifted; if so, `beside` has travelled, too.
+  static bool lift_left(std::span<const Task> tasks, const protocol::BesideChoices& beside);
 
   Session& session_;
   SharedProductParams params_;

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include "blindfl/base/error.h"
+#include "blindfl/base/int128.h"
 #include "blindfl/protocol/layers/lifted_gradient.h"
 
 namespace blindfl::mpc {
@@ -21,6 +23,11 @@ constexpr double kActivationError = 3e-5;
 constexpr double kProbabilityError = 2e-5;
 constexpr double kCountError = 5e-4;
 constexpr double kLargestLogCount = 5;
+/// Exponentials of differences to a row's largest score add up to no more than the number of classes, and to this where
+/// the largest was missed by a little.
+constexpr double kSumRoom = 0.1;
+/// 29 bits of differences are left: a block less, and a flight.
+constexpr int kMostDroppedScoreBits = 6;
 /// Of losses as values: what is opened is their sum, with 10 fractional bits and noise of the size of the last for each
 /// row.
 constexpr double kLossError = 1e-4;
@@ -133,7 +140,7 @@ std::vector<FunctionSpec> multinomial_functions(std::size_t classes, double rang
           {.what = "sums of exponentials",
            .functions = {Smooth::kLog},
            .low = 0.9,
-           .high = count + 0.1,
+           .high = count + kSumRoom,
            .error = kProbabilityError,
            .cols = 1},
           {.what = "logarithms of probabilities",
@@ -220,6 +227,16 @@ std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs, con
       return {};
   }
   fail<InvalidArgument>("there is no such family");
+}
+
+// A score is above what was found by less than 2^dropped units for each time that columns were halved, and a sum of
+// exponentials of differences to it by as much for each class: by half the room at most.
+int dropped_score_bits(std::size_t classes) {
+  constexpr auto kMostUnits = static_cast<std::uint64_t>(kSumRoom / 2 * (1 << kSharedScale));
+  const std::uint64_t units = std::uint64_t{classes} * static_cast<std::uint64_t>(bit_length(classes - 1));
+  int dropped = kMostDroppedScoreBits;
+  while (dropped > 0 && units > kMostUnits >> dropped) --dropped;
+  return dropped;
 }
 
 bool watches_derivatives(Family family, const SharedTopOptions& options) {

@@ -24,10 +24,12 @@ constexpr double kLargestWatchedDerivative = protocol::kLargestWatchedDerivative
 /// Between layers values are shared modulo this power of 2, as source layers give them: they are right below 2^19, can
 /// be lifted below 2^18, and are watched against less.
 constexpr int kValueRing = 20 + kSharedScale;
-/// Values are below 2^15 where they are compared: before a ReLU, and scores where the largest is looked for.
+/// Scores are below 2^15 where the largest is looked for.
 constexpr int kComparedBits = 16 + kSharedScale;
-/// The lowest of these that a ReLU does not look at: values from 0 to 2^-13 may become 0. 29 bits are left, a sign and
-/// seven blocks of four, which take 40 random OTs a value in place of 49, and a flight less.
+/// Values are below 2^11 before a ReLU: 64 times what hidden layers are assumed to take.
+constexpr int kReluBits = 12 + kSharedScale;
+/// The lowest of these that a ReLU does not look at: values from 0 to 2^-13 may become 0. 25 bits are left, a sign and
+/// six blocks of four, which take 34 random OTs a value.
 constexpr int kDroppedReluBits = 5;
 /// Of a linear layer's weights in products.
 constexpr int kFactorScale = 20;
@@ -80,6 +82,9 @@ static_assert(kLargestFactor * kLargestSharedDerivative <= kLargestWatchedDeriva
 /// differences to a row's maximum, of the sum of these, and of logarithms of probabilities.
 [[nodiscard]] std::vector<FunctionSpec> loss_functions(Family family, std::size_t outputs,
                                                        const SharedTopOptions& options);
+/// The lowest bits that the search for a row's largest score does not compare: as many as leave room in the intervals
+/// of the functions above, which take differences to it.
+[[nodiscard]] int dropped_score_bits(std::size_t classes);
 /// Whether derivatives by scores are watched: those of the other losses are differences of probabilities, times weights
 /// that have a limit.
 [[nodiscard]] bool watches_derivatives(Family family, const SharedTopOptions& options);

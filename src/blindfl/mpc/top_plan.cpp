@@ -163,7 +163,7 @@ void TopPlan::add_forward(std::vector<TopUse>& uses) const {
     if (layer.activation) {
       add_function(uses, *layer.activation, kValueRing);
     } else {
-      uses.push_back(by_ots(relu_cost(values, kComparedBits - kDroppedReluBits, kValueRing)));
+      uses.push_back(by_ots(relu_cost(values, kReluBits - kDroppedReluBits, kValueRing)));
     }
     uses.push_back(crossed(*layer.output, layer.values, {}));
   }
@@ -171,7 +171,8 @@ void TopPlan::add_forward(std::vector<TopUse>& uses) const {
 
 void TopPlan::add_loss(std::vector<TopUse>& uses) const {
   if (shape_.family == Family::kMultinomial) {
-    uses.push_back(by_ots(maximum_cost(options_.batch, shape_.outputs, kComparedBits, kValueRing)));
+    uses.push_back(by_ots(
+        maximum_cost(options_.batch, shape_.outputs, kComparedBits, kValueRing, dropped_score_bits(shape_.outputs))));
   }
   for (std::size_t i = 0; i < loss_.size(); ++i) {
     // The second of three is of a sum of the first's results, which are shared modulo 2^128.

@@ -50,6 +50,8 @@ struct SharedLinearImpl::Parts {
     ShareMatrix bias;
     ShareMatrix input;
   };
+  /// The weight as products take it: both of a step take the same.
+  [[nodiscard]] const ShareMatrix& factor();
   /// `x` is lifted.
   [[nodiscard]] Gradients backward(mpc::SharedLeft& x, std::size_t rows, const SharedDerivative& d);
 
@@ -64,7 +66,17 @@ struct SharedLinearImpl::Parts {
   std::shared_ptr<protocol::Weight> weight;
   std::shared_ptr<protocol::Weight> bias;
   std::optional<SharedWeightState> state;
+  ShareMatrix rounded;
+  std::optional<std::uint64_t> rounded_version;  ///< of the weight
 };
+
+const ShareMatrix& SharedLinearImpl::Parts::factor() {
+  if (rounded_version != weight->version) {
+    rounded = rescale(weight->piece, mpc::kFactorScale);
+    rounded_version = weight->version;
+  }
+  return rounded;
+}
 
 SharedLinearImpl::Parts::Gradients SharedLinearImpl::Parts::backward(mpc::SharedLeft& x, std::size_t rows,
                                                                      const SharedDerivative& d) {
@@ -73,9 +85,8 @@ SharedLinearImpl::Parts::Gradients SharedLinearImpl::Parts::backward(mpc::Shared
   const int ring = std::max(gradient.params().ring_bits(), derivative.params().ring_bits());
   const ShareMatrix right = protocol::lift_with_room(session, layer, narrow, ring);
   mpc::SharedLeft left = mpc::SharedLeft::of_lifted(right);
-  const ShareMatrix factor = rescale(weight->piece, mpc::kFactorScale);
   const std::array<mpc::SharedProduct::Task, 2> tasks{
-      {{&gradient, &x, &right}, {&derivative, &left, &factor, weight->version}}};
+      {{&gradient, &x, &right}, {&derivative, &left, &factor(), weight->version}}};
   std::vector<ShareMatrix> made = mpc::SharedProduct::products(tasks);
   // In the wider ring: a sum over a large batch may be longer than a value.
   const ShareMatrix sums = summed_rows(right);
@@ -102,8 +113,7 @@ SharedLinearImpl::~SharedLinearImpl() = default;
 SharedTensor SharedLinearImpl::forward(const SharedTensor& x) {
   const Stopwatch::Lap lap(parts_->session.protocol_time());
   auto left = std::make_shared<mpc::SharedLeft>(x.share, parts_->gradient.params().ring_bits());
-  const ShareMatrix factor = rescale(parts_->weight->piece, mpc::kFactorScale);
-  ShareMatrix z = parts_->output.product(*left, factor, parts_->weight->version);
+  ShareMatrix z = parts_->output.product(*left, parts_->factor(), parts_->weight->version);
   add_bias(z, *parts_->bias);
   SharedTensor made{.session = x.session, .share = std::move(z), .rows = x.rows};
   if (!torch::GradMode::is_enabled()) return made;
@@ -127,6 +137,7 @@ void SharedLinearImpl::load_layer(ByteSource& in) {
   parts_->state->load(in);
   parts_->output.forget();
   parts_->derivative.forget();
+  parts_->rounded_version.reset();
 }
 
 void SharedLinearImpl::pretty_print(std::ostream& stream) const {

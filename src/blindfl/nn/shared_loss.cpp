@@ -1,5 +1,6 @@
 #include "blindfl/nn/shared_loss.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <span>
@@ -7,8 +8,10 @@
 #include <vector>
 
 #include "blindfl/base/error.h"
+#include "blindfl/mpc/bit_shares.h"
 #include "blindfl/mpc/maximum.h"
 #include "blindfl/mpc/openings.h"
+#include "blindfl/mpc/right_rows.h"
 #include "blindfl/mpc/row_weights.h"
 #include "blindfl/mpc/shared_elements.h"
 #include "blindfl/mpc/top_parts.h"
@@ -28,8 +31,15 @@ using mpc::kLossScale;
 
 constexpr double kLargestLabel = 0x1p11;
 constexpr int kLossFactorScale = kLossScale / 2;
-/// Of the sum of losses.
+/// Of the sum of losses, and of the count of rows that are right.
 constexpr int kOpenedScale = 10;
+/// A count of rows, so that its noise is finer than what is opened.
+constexpr int kCountScale = 20;
+constexpr double kLargestLossSum = 0x1p26;
+/// Of differences of scores.
+constexpr int kMarginBits = mpc::kComparedBits + 1;
+/// Rows that are compared at a time: few round trips for many batches, and memory for 50 random OTs each.
+constexpr std::size_t kComparedRows = 8192;
 
 /// Local: `values` less a column of them, on each column.
 ShareMatrix less_column(ShareMatrix values, const ShareMatrix& column) {
@@ -96,8 +106,14 @@ struct SharedLossImpl::Parts {
     std::unique_ptr<mpc::SharedElements> products;
   };
   ForValues& for_values();
-  /// Shares of the losses, a row for each row of the batch, at `kLossScale` in the ring of `kLossRing` bits.
-  [[nodiscard]] ShareMatrix losses(const ShareMatrix& z, const data::Batch& batch);
+  /// Of each row of the batch, a column each.
+  struct Values {
+    ShareMatrix losses;   ///< at `kLossScale` in the ring of `kLossRing` bits
+    ShareMatrix margins;  ///< of classes: see mpc::count_right; else empty
+  };
+  [[nodiscard]] Values values_of(const ShareMatrix& z, const data::Batch& batch);
+  /// The margins of kMultinomial: negative where the largest score that was found is of another class than the row's.
+  [[nodiscard]] ShareMatrix margins_of(const ShareMatrix& z, const ShareMatrix& largest, const data::Batch& batch);
   /// Labels as the same, at B; `times` are factors of the rows, or none.
   [[nodiscard]] ShareMatrix targets(const data::Batch& batch, std::size_t rows, int scale,
                                     std::span<const double> times = {}) const;
@@ -125,7 +141,9 @@ ShareMatrix SharedLossImpl::Parts::predicted(const ShareMatrix& z) {
 
 SharedLossImpl::Parts::Normalised SharedLossImpl::Parts::normalised(const ShareMatrix& z) {
   const ShareMatrix scores = narrowed(z, mpc::kValueRing);
-  Normalised made{.below = {}, .largest = mpc::maximum(session, layer, scores, mpc::kComparedBits), .logs = {}};
+  Normalised made{.below = {},
+                  .largest = mpc::maximum(session, layer, scores, mpc::kComparedBits, mpc::dropped_score_bits(outputs)),
+                  .logs = {}};
   made.below = less_column(scores, made.largest);
   const ShareMatrix sums = row_sums(functions.at(0)->evaluate(made.below).front());
   made.logs =
@@ -145,7 +163,7 @@ SharedLossImpl::Parts::ForValues& SharedLossImpl::Parts::for_values() {
 
 // Of the exponential families it is the logarithm of what normalises, less the product of labels and scores; of kLinear
 // half the square of the difference. A weight goes to one factor of each product.
-ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batch& batch) {
+SharedLossImpl::Parts::Values SharedLossImpl::Parts::values_of(const ShareMatrix& z, const data::Batch& batch) {
   ForValues& parts = for_values();
   const bool at_b = session.party() == protocol::Party::kB;
   const std::vector<double> of_rows = weights(batch);
@@ -166,21 +184,36 @@ ShareMatrix SharedLossImpl::Parts::losses(const ShareMatrix& z, const data::Batc
         parts.products->product(factor, options.row_weights ? at_scale(times_weights, kLossFactorScale) : factor);
     ShareMatrix halves(squares.rows(), 1, kLossScale + 1, kLossRing);
     std::ranges::copy(squares.values(), halves.values().begin());
-    return halves;
+    return {.losses = std::move(halves), .margins = {}};
   }
   ShareMatrix labels(z.rows(), outputs, kLossFactorScale, kLossRing);
   if (at_b) labels = narrowed(targets(batch, z.rows(), kLossFactorScale, of_rows), kLossRing);
   ShareMatrix normaliser;
+  ShareMatrix margins;
   if (family == Family::kMultinomial) {
     const Normalised scores = normalised(z);
     normaliser = scores.largest + scores.logs;
+    margins = margins_of(narrowed(z, mpc::kValueRing), scores.largest, batch);
   } else {
+    if (family == Family::kLogistic) margins = narrowed(z, mpc::kValueRing);
     WatchedFunction& function = family == Family::kLogistic ? *parts.softplus : *functions.at(0);
     normaliser = std::move(function.evaluate(z).front());
   }
   const ShareMatrix scores = at_scale(narrowed(z, mpc::kValueRing), kLossFactorScale);
-  return at_scale(weigh(std::move(normaliser), of_rows), kLossScale) -
-         row_sums(parts.products->product(scores, labels));
+  return {.losses = at_scale(weigh(std::move(normaliser), of_rows), kLossScale) -
+                    row_sums(parts.products->product(scores, labels)),
+          .margins = std::move(margins)};
+}
+
+// Rows of padding are of some class.
+ShareMatrix SharedLossImpl::Parts::margins_of(const ShareMatrix& z, const ShareMatrix& largest,
+                                              const data::Batch& batch) {
+  std::vector<double> classes;
+  if (session.party() == protocol::Party::kB) {
+    classes = batch.labels;
+    classes.resize(z.rows());
+  }
+  return mpc::own_scores(session, layer, z, classes) - largest;
 }
 
 std::vector<double> SharedLossImpl::Parts::weights(const data::Batch& batch) const {
@@ -259,20 +292,53 @@ void SharedLossImpl::check(const SharedTensor& scores, const data::Batch& batch)
   check_weights(parts_->family, batch);
 }
 
-ShareMatrix SharedLossImpl::summed_loss(const SharedTensor& scores, const data::Batch& batch) {
+void SharedLossImpl::add(Tally& tally, const SharedTensor& scores, const data::Batch& batch) {
   const Stopwatch::Lap lap(parts_->session.protocol_time());
   check(scores, batch);
-  ShareMatrix losses = parts_->losses(scores.share, batch);
-  for (std::size_t r = scores.rows; r < losses.rows(); ++r) losses.values()[r] = 0;
-  return mpc::sum_of(losses);
+  Parts::Values values = parts_->values_of(scores.share, batch);
+  for (std::size_t r = scores.rows; r < values.losses.rows(); ++r) values.losses.values()[r] = 0;
+  const ShareMatrix sum = mpc::sum_of(values.losses);
+  tally.loss_ = tally.loss_ ? *tally.loss_ + sum : sum;
+  tally.rows_ += scores.rows;
+  if (values.margins.rows() == 0) return;
+  const std::span<const UInt128> margins = values.margins.values();
+  tally.margins_.insert(tally.margins_.end(), margins.begin(),
+                        margins.begin() + static_cast<std::ptrdiff_t>(scores.rows));
+  // For two classes a score is not negative where class 1 is taken; whether that is right is a bit of B's.
+  const bool turns = parts_->family == Family::kLogistic && parts_->session.party() == protocol::Party::kB;
+  for (std::size_t r = 0; r < scores.rows; ++r) tally.turned_.push_back(turns && batch.labels[r] <= 0.5);
+  if (tally.margins_.size() >= kComparedRows) compare(tally);
 }
 
-std::optional<double> SharedLossImpl::open_mean(const ShareMatrix& sum, std::size_t rows) {
-  require<InvalidArgument>(rows > 0, "a mean needs at least one row");
-  const auto sum_of_rows = mpc::open_sum(parts_->session, parts_->layer, sum,
-                                         {.scale = kOpenedScale, .noise_bits = bit_length(rows), .largest = 0x1p26});
-  if (!sum_of_rows) return std::nullopt;
-  return *sum_of_rows / static_cast<double>(rows);
+void SharedLossImpl::compare(Tally& tally) {
+  const SecretVector<UInt128> margins = std::exchange(tally.margins_, {});
+  const std::vector<bool> turned = std::exchange(tally.turned_, {});
+  ShareMatrix compared(margins.size(), 1, kSharedScale, mpc::kValueRing);
+  std::ranges::copy(margins, compared.values().begin());
+  mpc::BitShares bits(turned.size());
+  for (std::size_t i = 0; i < turned.size(); ++i) {
+    bits.words()[i / 64] |= static_cast<std::uint64_t>(turned[i] ? 1 : 0) << (i % 64);
+  }
+  const ShareMatrix right = mpc::count_right(parts_->session, parts_->layer, compared, bits, kMarginBits);
+  tally.right_ = tally.right_ ? *tally.right_ + right : right;
+}
+
+std::optional<SharedMeans> SharedLossImpl::open_means(Tally tally) {
+  require<InvalidArgument>(tally.rows_ > 0, "a mean needs at least one row");
+  const Stopwatch::Lap lap(parts_->session.protocol_time());
+  if (!tally.margins_.empty()) compare(tally);
+  const auto rows = static_cast<double>(tally.rows_);
+  const auto opened = [&](const ShareMatrix& sum, double largest) {
+    return mpc::open_sum(parts_->session, parts_->layer, sum,
+                         {.scale = kOpenedScale, .noise_bits = bit_length(tally.rows_), .largest = largest});
+  };
+  const auto loss = opened(*tally.loss_, kLargestLossSum);
+  // Noise is at most 2^-8 of the rows.
+  const auto right = tally.right_ ? opened(rescale(*tally.right_, kCountScale), 2 * rows) : std::nullopt;
+  if (!loss) return std::nullopt;
+  SharedMeans means{.loss = *loss / rows};
+  if (right) means.accuracy = std::clamp(*right / rows, 0.0, 1.0);
+  return means;
 }
 
 void SharedLossImpl::check_ranges() {

@@ -11,15 +11,15 @@ namespace blindfl::nn {
 namespace {
 
 /// Beyond, comparisons are wrong.
-constexpr double kLargestOfRelu = 0x1p15 - 1;
-static_assert(mpc::kComparedBits == 16 + kSharedScale);
+constexpr double kLargestOfRelu = 0x1p11 - 1;
+static_assert(mpc::kReluBits == 12 + kSharedScale);
 
 }  // namespace
 
 struct SharedReLUImpl::Parts {
   explicit Parts(protocol::Session& s)
       : session(s),
-        relu(s, mpc::kComparedBits, mpc::kValueRing, mpc::kDroppedReluBits),
+        relu(s, mpc::kReluBits, mpc::kValueRing, mpc::kDroppedReluBits),
         arguments(s, "a hidden layer before ReLU", -kLargestOfRelu, kLargestOfRelu) {}
 
   protocol::Session& session;

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <string_view>
+#include <utility>
 
 #include "blindfl/base/error.h"
 #include "blindfl/base/text.h"
@@ -32,8 +33,21 @@ void check_column(const ColumnSpec& column, const CsvSpec& spec) {
         "has an empty separator between its categories; name one, as separator: \";\"");
 }
 
+/// What is named as id, label or weight and is not there: perhaps a column that is not listed is meant.
+std::string absent_names(const CsvSpec& spec, std::span<const std::string> names) {
+  std::string text;
+  for (const auto& [option, name] : {std::pair{"id_column", &spec.id}, std::pair{"label_column", &spec.label},
+                                     std::pair{"weight_column", &spec.weight}}) {
+    if (!*name || std::ranges::find(names, **name) != names.end()) continue;
+    text.append(text.empty() ? "" : ", and ").append("no column '").append(printable(**name));
+    text.append("', which private.data.").append(option).append(" names");
+  }
+  return text;
+}
+
 /// A column that nobody spoke of could be the label, an id, or what the peer must not learn from.
-void check_all_listed(const std::vector<std::string>& unlisted, const std::filesystem::path& path) {
+void check_all_listed(const std::vector<std::string>& unlisted, const CsvSpec& spec, std::span<const std::string> all,
+                      const std::filesystem::path& path) {
   constexpr std::size_t kShown = 20;
   if (unlisted.empty()) return;
   std::string names;
@@ -41,6 +55,9 @@ void check_all_listed(const std::vector<std::string>& unlisted, const std::files
     names.append(i == 0 ? "'" : ", '").append(printable(unlisted[i])).append("'");
   }
   if (unlisted.size() > kShown) names += " and " + std::to_string(unlisted.size() - kShown) + " more";
+  const std::string absent = absent_names(spec, all);
+  require<ConfigError>(absent.empty(), path.string(), ": has ", absent, "; it has ", names,
+                       ", which private.data.columns does not list");
   fail<ConfigError>(path.string(), ": private.data.columns does not list ", names,
                     "; list each with its kind, kind: ignore to leave it out, or say in private.data.default_kind what "
                     "all of them are");
@@ -108,7 +125,7 @@ std::vector<ColumnSpec> feature_columns(const CsvSpec& spec, const std::filesyst
   }
   require<DataError>(listed.empty(), path.string(), ": has no column '", listed.empty() ? "" : listed.begin()->first,
                      "', which private.data.columns lists; check its header, and private.data.header");
-  check_all_listed(unlisted, path);
+  check_all_listed(unlisted, spec, names, path);
   return columns;
 }
 

@@ -214,9 +214,10 @@ std::string score_rounding(const DisclosureFacts& model) {
 
 Texts learned_by_b_of_shared_top(const DisclosureFacts& model) {
   return those_that_hold({
-      {model.opens_mean_loss,
-       "The mean loss over the rows that were kept back for validation, after each epoch, rounded and with noise of "
-       "A's; of no single row."},
+      {model.opens_mean_loss, std::string(model.opens_accuracy ? "The mean loss and the accuracy" : "The mean loss") +
+                                  " over the rows that were kept back for validation, after each epoch, rounded and "
+                                  "with noise of A's; of no single row" +
+                                  (model.opens_accuracy ? ", nor whether it is right." : ".")},
       {true, "Of what the model says of rows: " + shared_top_openings(model) +
                  ". Metrics follow from these scores and the labels."},
       {true,
@@ -320,8 +321,12 @@ std::vector<std::string> open_top_ways(const DisclosureFacts& model) {
 std::string shared_top_openings(const DisclosureFacts& model) {
   const std::string rows = model.scored_rows == 0 ? "of rows that both agree to score"
                                                   : "of " + std::to_string(model.scored_rows) + " rows, once";
-  return std::string(model.opens_mean_loss ? "the mean loss of each epoch's validation, and " : "") + "the scores " +
-         rows + ", " + score_rounding(model) + "; nothing else";
+  std::string means;
+  if (model.opens_mean_loss) {
+    means = std::string(model.opens_accuracy ? "the mean loss and the accuracy" : "the mean loss") +
+            " of each epoch's validation, and ";
+  }
+  return means + "the scores " + rows + ", " + score_rounding(model) + "; nothing else";
 }
 
 namespace {

@@ -44,6 +44,7 @@ struct DisclosureFacts {
   int score_bits = 4;            ///< fractional bits that scores are opened with then
   std::size_t scored_rows = 0;   ///< whose scores were opened at the end; 0: none, or not known
   bool opens_mean_loss = false;  ///< of rows kept back, after each epoch
+  bool opens_accuracy = false;   ///< with it: of a model of classes
   std::size_t as = 1;            ///< A's; of several, what is said of A's features is said of all of them together
   std::string own_name{};        ///< at one of several A's: what it is called; in_a is its own then
   std::optional<Party>
@@ -65,8 +66,8 @@ struct OpenTopReach {
 /// The same of one way each, for this model: only those that are open. Whole sentences.
 [[nodiscard]] std::vector<std::string> open_top_ways(const DisclosureFacts& model);
 
-/// What B learns under a shared top, in one sentence: "the mean loss of each epoch's validation, and the scores of 120
-/// rows, rounded to 4 fractional bits; nothing else".
+/// What B learns under a shared top, in one sentence: "the mean loss and the accuracy of each epoch's validation, and
+/// the scores of 120 rows, rounded to 4 fractional bits; nothing else".
 [[nodiscard]] std::string shared_top_openings(const DisclosureFacts& model);
 
 /// What a party knows after training a model under the protocol, in plain words, a sentence or two each.

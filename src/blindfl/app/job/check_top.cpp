@@ -75,10 +75,11 @@ Refusals of_own(const Shared& shared, const Own& own) {
       "under a shared top nobody sees the norm of a gradient; leave it out and take a smaller learning rate, or take "
       "shared.model.top: open");
   const auto& metrics = own.top.metrics;
-  refuse(shared.training.early_stopping.patience > 0 && !metrics.empty() && metrics.front() != Metric::kLoss,
-         "private.top.metrics",
-         "early stopping watches the first of them in every validation, and under a shared top only the mean loss is "
-         "opened there: a row that is scored under many weights gives its features away. Say loss first");
+  refuse(
+      shared.training.early_stopping.patience > 0 && !metrics.empty() && metrics.front() != Metric::kLoss,
+      "private.top.metrics",
+      "early stopping watches the first of them in every validation, and under a shared top that is the mean loss: no "
+      "score is opened there, since a row that is scored under many weights gives its features away. Say loss first");
   return all;
 }
 

@@ -93,8 +93,8 @@ Entries entries_of(Model& model) {
       .add(
           "top", model.top,
           "who sees what is above the source layers. shared: nobody does; both hold shares of outputs, derivatives and "
-          "weights, and B learns the mean loss of each validation and the scores that are opened, rounded. open: B "
-          "does, and with it could recover A's features that are 0 or 1 exactly, which A must accept "
+          "weights, and B learns the mean loss and the accuracy of each validation and the scores that are opened, "
+          "rounded. open: B does, and with it could recover A's features that are 0 or 1 exactly, which A must accept "
           "(private.accept: open_top); it takes less time and traffic, and does what a shared top does not: dlrm, "
           "placeholders (only_b, union), clipping")
       .add("score_bits", model.score_bits,

@@ -21,6 +21,10 @@ namespace blindfl::app {
 [[nodiscard]] run::DisclosureFacts open_top_facts(const job::Shared& shared, const ShapesOfA& a,
                                                   const std::optional<PartyShape>& b,
                                                   std::optional<std::size_t> place = {});
+/// Which of the A's a party is, for the above: nothing at B. `place` is 0 at an only A.
+[[nodiscard]] inline std::optional<std::size_t> place_among_as(Party party, std::size_t place) {
+  return party == Party::kA ? std::optional(place) : std::nullopt;
+}
 /// At A, before it has met anybody.
 [[nodiscard]] run::DisclosureFacts open_top_facts(const job::Job& job, const PartyShape& own);
 
@@ -49,7 +53,7 @@ void require_consent(const job::Own& own, const run::DisclosureFacts& facts, Ope
 [[nodiscard]] std::string consent_line(const job::Own& own, const run::DisclosureFacts& facts);
 
 /// What A is told where B sees its part of a layer without that of another A or, with one A, without B's own, under an
-/// open top; nothing otherwise, and at B.
+/// open top, and where it has few features, of which scores tell, under a shared one; nothing otherwise, and at B.
 [[nodiscard]] std::vector<std::string> part_warnings(const job::Own& own, const run::DisclosureFacts& facts);
 
 /// What a party is told whose shares of the initial weights follow from a number in its job; nothing otherwise.

@@ -41,18 +41,14 @@ ScoringLimit limit_of(const ScoringTask& task) {
           .repeats = model.shared_top() ? Repeats::kRoundedAnew : Repeats::kSame};
 }
 
-/// Of one of several A's.
-std::optional<std::size_t> place_of(const ModelFacts& facts) {
-  return facts.party == Party::kA ? std::optional(facts.place) : std::nullopt;
-}
-
 /// What a party does before it meets the peer: A is asked, and the file is read.
 ScoringTask prepare_scoring(const job::Job& job, const fs::path& path, Labels labels_of_b,
                             const std::optional<fs::path>& scores_path, std::ostream& out) {
   if (scores_path) require_place(*scores_path, "--scores");
   ScoringTask task{.loaded = LoadedModel::from(job.own.run.folder, job.own.party), .job = job, .rows = {}, .file = {}};
   const ModelFacts& facts = task.loaded.facts;
-  const run::DisclosureFacts seen = open_top_facts(facts.shared, facts.shapes_a, facts.shape_b, place_of(facts));
+  const run::DisclosureFacts seen =
+      open_top_facts(facts.shared, facts.shapes_a, facts.shape_b, place_among_as(facts.party, facts.place));
   require_consent(job.own, seen, Opens::kScoredRows);
   for (const std::string& warning : part_warnings(job.own, seen)) out << warning << "\n" << std::flush;
   require_same_as(facts.shapes_a.names(), job, "the model was trained", "all that trained it score with it");

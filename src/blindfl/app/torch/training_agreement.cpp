@@ -90,8 +90,8 @@ void take_shapes(const TrainingTask& task, const JobSession& connection, const P
     check_peer_shape(task.job.own.limits, agreed.shape_b);
     task.out << "the peer has " << words_of(agreed.shape_b) << "\n";
   }
-  const auto place = task.is_b() ? std::nullopt : std::optional(agreed.place);
-  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shapes_a, agreed.shape_b, place);
+  const run::DisclosureFacts seen = open_top_facts(agreed.job.shared, agreed.shapes_a, agreed.shape_b,
+                                                   place_among_as(task.job.own.party, agreed.place));
   for (const std::string& warning : part_warnings(task.job.own, seen)) task.out << warning << "\n" << std::flush;
 }
 

@@ -52,6 +52,10 @@ OpenedRun open_folder(const TrainingTask& task) {
     require_same_options(path, task.job);
     const std::size_t peers = std::max<std::size_t>(task.job.own.link.peers.size(), 1);
     for (std::size_t peer = 1; peer <= peers; ++peer) opened.keys.push_back(train::load_keys(path, peer));
+  } else if (task.start == TrainingTask::Start::kResume) {
+    // Whoever was stopped before there was anything to keep resumes, too.
+    task.out << "there is no run in " << path.string() << " to continue: where the peer has none either, one begins\n"
+             << std::flush;
   }
   return opened;
 }

@@ -147,7 +147,24 @@ void measure_baseline(const TrainedRun& run, const std::optional<Evaluation>& te
   (void)write_report(run, test);
 }
 
+/// Whether a party had finished with this model: none does before B has kept what the test says.
+bool was_tested(const TrainedRun& run) {
+  if (!run.built.model.shared_top() || !run.rows.test) return false;
+  const protocol::Sessions sessions = run.connection.sessions();
+  // What was agreed on while the model was built: a step does so, and there was none.
+  for (protocol::Session* session : sessions) session->settle();
+  const train::StopVote theirs = train::exchange_votes(sessions, run.loop.state().step, {.stop = run.had_finished});
+  return run.had_finished || theirs.stop;
+}
+
 }  // namespace
+
+void forget_results(run::RunSummary& summary) {
+  summary.results.clear();
+  summary.baseline.clear();
+  summary.confusion = {};
+  summary.still_falling.reset();
+}
 
 void write_summary(run::RunFolder& folder, run::RunSummary& summary, run::RunState state) {
   summary.state = state;
@@ -165,6 +182,14 @@ void TrainedRun::write_summary(run::RunState state) const {
 std::optional<Evaluation> finish(const TrainedRun& run) {
   const protocol::Sessions sessions = run.connection.sessions();
   const std::filesystem::path folder = run.folder.model_path();
+  if (was_tested(run)) {
+    run.task.out << "the test's rows have been scored by this model, and are not again: each time would round their "
+                    "scores anew\n";
+    run.write_summary(run::RunState::kFinished);
+    if (!std::filesystem::exists(run.folder.report_path())) (void)write_report(run, std::nullopt);
+    return std::nullopt;
+  }
+  forget_results(run.summary);
   keep_best(run);
   const ModelFacts facts = facts_of(run);
   Random random = (*sessions.begin())->random();
@@ -180,6 +205,7 @@ std::optional<Evaluation> finish(const TrainedRun& run) {
     test = score_test(run);
   }
   save_model(folder, facts, masks, run.built.model);
+  run.write_summary(run::RunState::kRunning);
   // Nobody leaves before all have their pieces.
   (void)train::exchange_votes(sessions, run.loop.state().step, {});
   if (run.task.is_b() && !run.built.model.shared_top()) note_loss(run);  // a loss in training that nobody knows

@@ -26,15 +26,21 @@ struct TrainedRun {
   train::TrainingLoop& loop;
   train::RunLog& log;
   run::RunSummary& summary;
+  /// It had finished under a shared top, and was resumed with nothing left to train.
+  bool had_finished = false;
 
   /// Writes the summary, with how far the run is.
   void write_summary(run::RunState state) const;
 };
 
+/// Of a run that is resumed, nothing is left that was measured at its end.
+void forget_results(run::RunSummary& summary);
+
 /// Writes a summary that ends, or continues, now.
 void write_summary(run::RunFolder& folder, run::RunSummary& summary, run::RunState state);
 
-/// Keeps the best model, tests it together with the peer, saves and reports it. Returns what B found in the test.
+/// Keeps the best model, tests it together with the peer, saves and reports it. Returns what B found in the test;
+/// nothing if the test's rows were scored by this model before, and their scores would be rounded anew.
 [[nodiscard]] std::optional<Evaluation> finish(const TrainedRun& run);
 
 /// At B, when A has left: a model of B's features alone beside it. The run is finished, and saved: whatever happens

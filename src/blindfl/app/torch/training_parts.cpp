@@ -47,15 +47,19 @@ train::Watched watch(job::Metric metric, const Evaluation& evaluation) {
   return {.name = value.front().name, .value = value.front().value, .larger_is_better = larger_is_better(metric)};
 }
 
-/// The mean loss, and no score: a row that is scored under many weights gives its features away.
+/// The mean loss and the accuracy, and no score: a row that is scored under many weights gives its features away.
 std::optional<train::Validation> validate_shared(const JobModel& model, const RunRows& rows, std::size_t batch) {
   train::SharedLearner learner = model.learner;
   const LossRows validated(*rows.validation, model.labels, rows.weighting.by_class);
-  const auto loss = nn::shared_mean_loss(*learner->model, *learner->loss, validated, batch);
-  if (!loss) return std::nullopt;
+  const auto means = nn::shared_means(*learner->model, *learner->loss, validated, batch);
+  if (!means) return std::nullopt;
   const std::string name = job::Value<job::Metric>::write(job::Metric::kLoss);
-  return train::Validation{.measures = {{name, *loss}},
-                           .watched = {.name = name, .value = *loss, .larger_is_better = false}};
+  train::Validation validation{.measures = {{name, means->loss}},
+                               .watched = {.name = name, .value = means->loss, .larger_is_better = false}};
+  if (means->accuracy) {
+    validation.measures.push_back({job::Value<job::Metric>::write(job::Metric::kAccuracy), *means->accuracy});
+  }
+  return validation;
 }
 
 /// With several A's the layers say with whom they are; an A has those with B alone.

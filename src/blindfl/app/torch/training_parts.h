@@ -62,7 +62,7 @@ class LossRows final : public data::RowSource {
                                                       const AlignedRows& rows, const PreparedRows& source);
 
 /// Scores the validation rows, which there must be, and at B says how good the scores are. Under a shared top no score
-/// is opened, but the mean loss, to B.
+/// is opened, but the mean loss and, for classes, the accuracy, to B.
 [[nodiscard]] std::optional<train::Validation> validate(const PreparedData& data, const AgreedRun& agreed,
                                                         const RunRows& rows, const BuiltModel& built);
 

@@ -123,14 +123,21 @@ std::vector<run::CostComparison> costs_of(const TrainingFacts& facts) {
 }
 
 std::vector<run::PhaseTime> phases_of(const TrainingFacts& facts) {
-  // Words between steps are waited for outside the layers; they are few.
-  const double products = std::max(0.0, facts.cost.in_protocol - facts.cost.waiting - facts.cost.sending);
-  return {{"reading, meeting, aligning", facts.cost.setup_seconds},
-          {"training: private products", products},
-          {"training: top layers, optimizer, batches, logs",
-           std::max(0.0, facts.cost.training_seconds - facts.cost.in_protocol)},
-          {"training: waiting for the peer", facts.cost.waiting},
-          {"training: handing over to the link", facts.cost.sending}};
+  const TrainingCost& cost = facts.cost;
+  std::vector<run::PhaseTime> phases{{"reading, meeting, aligning", cost.setup_seconds}};
+  if (facts.model.shared_top()) {
+    // All layers wait for the peer there.
+    phases.push_back({"training: products, top on shares, batches, logs",
+                      std::max(0.0, cost.training_seconds - cost.waiting - cost.sending)});
+  } else {
+    // Words between steps are waited for outside the layers; they are few.
+    phases.push_back({"training: private products", std::max(0.0, cost.in_protocol - cost.waiting - cost.sending)});
+    phases.push_back(
+        {"training: top layers, optimizer, batches, logs", std::max(0.0, cost.training_seconds - cost.in_protocol)});
+  }
+  phases.push_back({"training: waiting for the peer", cost.waiting});
+  phases.push_back({"training: handing over to the link", cost.sending});
+  return phases;
 }
 
 }  // namespace
@@ -145,8 +152,8 @@ run::RunReport training_report(const TrainingFacts& facts, const run::RunSummary
   report.traffic = traffic_of(channels);
   report.phases = phases_of(facts);
   report.costs = costs_of(facts);
-  const auto place = facts.party == Party::kA ? std::optional(facts.place) : std::nullopt;
-  report.model = open_top_facts(facts.job.shared, facts.shapes_a, facts.shape_b, place);
+  report.model =
+      open_top_facts(facts.job.shared, facts.shapes_a, facts.shape_b, place_among_as(facts.party, facts.place));
   // What was done, and not what the job asked for: it may leave the epochs open, and resuming may add some.
   report.model.openings = summary.epochs > 0 ? summary.epochs : facts.expected.epochs;
   report.model.encrypted_update = facts.model.encrypted_update;

@@ -241,22 +241,23 @@ Ending run_from(const TrainingTask& task, const PreparedData& data, JobSession& 
   train::RunLog log(run.folder, sessions, task.out, log_options(task, run, loop, connection));
   unbegun.begin();
 
-  // Of a run that had finished, and is resumed, nothing is left that was measured at its end.
   run::RunSummary summary = run.folder.summary();
   summary.rows = rows.counts;
-  summary.results.clear();
-  summary.baseline.clear();
-  summary.confusion = {};
-  summary.still_falling.reset();
+  const bool nothing_left = run.resumed && (loop.state().enough || loop.state().step == trainer.steps());
+  const bool had_finished = built.model.shared_top() && nothing_left && summary.state == run::RunState::kFinished;
+  if (!(built.model.shared_top() && nothing_left)) forget_results(summary);
   TrainingCost cost{.setup_seconds = Seconds(Clock::now() - begin).count()};
-  const TrainedRun trained{task, data, agreed, rows, built, view, cost, connection, run.folder, loop, log, summary};
-  trained.write_summary(run::RunState::kRunning);
+  const TrainedRun trained{task,       data,       agreed, rows, built,   view,        cost,
+                           connection, run.folder, loop,   log,  summary, had_finished};
+  if (!had_finished) trained.write_summary(run::RunState::kRunning);
   try {
     train_and_finish(trained, cost, validation);
   } catch (const std::exception& error) {
     const auto* out = dynamic_cast<const nn::OutOfRange*>(&error);
     if (out != nullptr) ++summary.range_checks.outside;
-    trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
+    if (!had_finished) {
+      trained.write_summary(connection.interrupted() ? run::RunState::kInterrupted : run::RunState::kFailed);
+    }
     const auto* lost = dynamic_cast<const TransportError*>(&error);
     if (lost != nullptr && !run.folder.checkpoints().empty()) fail_resumably(*lost, trained);
     if (out != nullptr) fail_out_of_range(*out, trained);
