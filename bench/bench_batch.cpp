@@ -4,6 +4,7 @@
 // computing is the private product, how much everything else: shares, copies, queues, libtorch.
 // tops: the same models with an open top and with one on shares.
 // ways: one source layer, each way of training it beside the paper's way in plain GMP.
+// embed: one Embed-MatMul layer, message by message.
 // features, own: updates under encryption when there are many features, A's and B's.
 
 #include <atomic>
@@ -24,6 +25,7 @@
 #include "blindfl/data/libsvm.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "blindfl/lab/local_model.h"
+#include "embed_messages.h"
 #include "embed_report.h"
 #include "layer_report.h"
 #include "made_up/synthetic.h"
@@ -179,7 +181,7 @@ blindfl::data::Table make_table(const Shape& s, const std::optional<std::filesys
 }
 
 struct Options {
-  std::set<std::string, std::less<>> parts{"models", "peers", "tops", "ways", "features", "own", "wide"};
+  std::set<std::string, std::less<>> parts{"models", "peers", "tops", "ways", "features", "own", "wide", "embed"};
   std::vector<std::string> schemes{"lattice", "plain"};
   std::optional<std::filesystem::path> data;
   std::optional<std::string> model;
@@ -188,10 +190,11 @@ struct Options {
   std::vector<std::size_t> features{1000, 100000, 10000000};
   std::size_t own_features = 20000;
   blindfl::bench::EmbedReportOptions wide;
+  blindfl::bench::EmbedMessagesOptions embed;
 };
 
 constexpr const char* kUsage =
-    "usage: bench_batch [--json] [--part models|peers|tops|ways|features|own|wide] ...\n"
+    "usage: bench_batch [--json] [--part models|peers|tops|ways|features|own|wide|embed] ...\n"
     "  models:   [--scheme lattice|plain] [--data FOLDER] [--model NAME] [--momentum M], 0.9 without it\n"
     "            --data: where a9a.xz is; without it, generated rows of the same shape\n"
     "  tops:     [--model NAME] with --part tops\n"
@@ -199,6 +202,7 @@ constexpr const char* kUsage =
     "  features: [--features N,...], 1000,100000,10000000 without it\n"
     "  own:      [--features-b N], 20000 without it\n"
     "  wide:     [--categories N,...], 100,10000,1000000 without it; [--tables ot|lattice|encrypted|encrypted-0.9]\n"
+    "  embed:    [--categories N,...], 100,10000 without it; with --part embed\n"
     "  all but models: [--key-bits N], 2048 without it\n"
     "An option without --part chooses its part; without any, all parts run.\n";
 
@@ -227,10 +231,10 @@ Options read_options(int argc, char** argv) {
   if (const auto list = choose("--features", "features")) options.features = blindfl::bench::positive_list(*list);
   if (const auto n = choose("--features-b", "own")) options.own_features = blindfl::bench::positive(*n);
   if (const auto list = choose("--categories", "wide")) {
-    options.wide.vocabularies = blindfl::bench::positive_list(*list);
+    options.wide.vocabularies = options.embed.vocabularies = blindfl::bench::positive_list(*list);
   }
   options.wide.way = choose("--tables", "wide");
-  options.wide.json = arguments.json();
+  options.wide.json = options.embed.json = arguments.json();
   if (const auto bits = arguments.value("--key-bits")) {
     options.wide.key_bits = options.layers.key_bits = static_cast<int>(blindfl::bench::positive(*bits));
   }
@@ -298,6 +302,7 @@ int main(int argc, char** argv) try {
   if (options.parts.contains("features")) blindfl::bench::report_features(options.layers, options.features);
   if (options.parts.contains("own")) blindfl::bench::report_own(options.layers, options.own_features);
   if (options.parts.contains("wide")) blindfl::bench::report_wide_deep(options.wide);
+  if (options.parts.contains("embed")) blindfl::bench::report_embed_messages(options.embed);
   return 0;
 } catch (const std::exception& error) {
   std::cerr << "bench_batch: " << error.what() << "\n";

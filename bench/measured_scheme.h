@@ -1,7 +1,11 @@
 #pragma once
 
+#include <array>
 #include <atomic>
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -11,28 +15,52 @@
 
 namespace blindfl::bench {
 
+/// What a scheme does for a product. Prepared: fresh randomness that no product is known for yet.
+enum class ProductWork { kPrepare, kEncrypt, kLoad, kMultiply, kOpen };
+
 /// Adds up the processor time that a scheme takes, without what its sources and sinks take: those are the link.
 class ProductClock {
  public:
+  /// Rows, inner, columns; none of what is prepared.
+  using Shape = std::array<std::size_t, 3>;
+
   class Running {
    public:
     explicit Running(ProductClock& clock) : clock_(clock) {}
+    Running(ProductClock& clock, ProductWork work, const he::Plan& plan)
+        : clock_(clock), work_(work), shape_{plan.spec().rows, plan.spec().inner, plan.spec().cols} {}
     Running(const Running&) = delete;
     Running& operator=(const Running&) = delete;
-    ~Running() { clock_.total_ += static_cast<std::int64_t>((cpu_seconds() - start_ - elsewhere_) * 1e9); }
+    ~Running() { clock_.add(work_, shape_, cpu_seconds() - start_ - elsewhere_); }
     void leave() { left_ = cpu_seconds(); }
     void come_back() { elsewhere_ += cpu_seconds() - left_; }
 
    private:
     ProductClock& clock_;
+    ProductWork work_ = ProductWork::kPrepare;
+    Shape shape_{};
     double start_ = cpu_seconds();
     double left_ = 0;
     double elsewhere_ = 0;
   };
   [[nodiscard]] double seconds() const { return static_cast<double>(total_) * 1e-9; }
+  /// Of one kind of work, for products of that shape.
+  [[nodiscard]] double seconds(ProductWork work, const Shape& shape = {}) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = parts_.find({work, shape});
+    return found == parts_.end() ? 0 : found->second;
+  }
 
  private:
+  void add(ProductWork work, const Shape& shape, double seconds) {
+    total_ += static_cast<std::int64_t>(seconds * 1e9);
+    const std::lock_guard lock(mutex_);
+    parts_[{work, shape}] += seconds;
+  }
+
   std::atomic<std::int64_t> total_ = 0;
+  mutable std::mutex mutex_;
+  std::map<std::pair<ProductWork, Shape>, double> parts_;
 };
 
 class MeasuredSink final : public ByteSink {
@@ -78,13 +106,13 @@ class MeasuredKeyOwner final : public he::KeyOwner {
  private:
   void do_encrypt(const he::Plan& plan, const ShareMatrix& m, Random& random, ThreadPool& pool,
                   ByteSink& out) const override {
-    ProductClock::Running running(clock_);
+    ProductClock::Running running(clock_, ProductWork::kEncrypt, plan);
     MeasuredSink sink(out, running);
     inner_->encrypt(plan, m, random, pool, sink);
   }
   [[nodiscard]] ShareMatrix do_open(const he::Plan& plan, ByteSource& reply, Random& random,
                                     ThreadPool& pool) const override {
-    ProductClock::Running running(clock_);
+    ProductClock::Running running(clock_, ProductWork::kOpen, plan);
     MeasuredSource source(reply, running);
     return inner_->open(plan, source, random, pool);
   }
@@ -105,26 +133,26 @@ class MeasuredMultiplier final : public he::Multiplier {
  private:
   [[nodiscard]] std::unique_ptr<const he::Operand> do_load(const he::Plan& plan, ByteSource& in,
                                                            ThreadPool& pool) const override {
-    ProductClock::Running running(clock_);
+    ProductClock::Running running(clock_, ProductWork::kLoad, plan);
     MeasuredSource source(in, running);
     return inner_->load(plan, source, pool);
   }
   [[nodiscard]] std::unique_ptr<const he::LeftMatrix> do_prepare_left(const he::Plan& plan, const IntMatrix& x,
                                                                       ThreadPool& pool) const override {
-    const ProductClock::Running running(clock_);
+    const ProductClock::Running running(clock_, ProductWork::kMultiply, plan);
     return inner_->prepare_left(plan, x, pool);
   }
   [[nodiscard]] ShareMatrix do_multiply_prepared(const he::Plan& plan, const he::LeftMatrix& left,
                                                  const he::Operand& operand, Random& random, ThreadPool& pool,
                                                  ByteSink& reply) const override {
-    ProductClock::Running running(clock_);
+    ProductClock::Running running(clock_, ProductWork::kMultiply, plan);
     MeasuredSink sink(reply, running);
     return inner_->multiply_prepared(plan, left, operand, random, pool, sink);
   }
   [[nodiscard]] ShareMatrix do_multiply(const he::Plan& plan, const IntMatrix& x, const he::Operand& operand,
                                         Random& random, Random& masks, ThreadPool& pool,
                                         ByteSink& reply) const override {
-    ProductClock::Running running(clock_);
+    ProductClock::Running running(clock_, ProductWork::kMultiply, plan);
     MeasuredSink sink(reply, running);
     return inner_->multiply(plan, x, operand, random, masks, pool, sink);
   }

@@ -20,6 +20,7 @@
 #include "blindfl/protocol/plan/layer_cost.h"
 #include "blindfl/protocol/plan/source_layer.h"
 #include "blindfl/protocol/plan/step_cost.h"
+#include "blindfl/protocol/session/room_lift.h"
 #include "made_up/synthetic.h"
 #include "made_up/vertical_split.h"
 #include "testing/flight_transport.h"
@@ -127,6 +128,26 @@ double measured_rounds(const Model& m, bool shared) {
   return static_cast<double>(flights(1 + kCountedSteps) - flights(1)) / kCountedSteps / 2;
 }
 
+/// Flights of a step that carry tiles of random OTs: one before each use that finds too few left of those before.
+double flights_of_tiles(const std::vector<mpc::PartyCost>& uses) {
+  std::uint64_t ready_a = 0;
+  std::uint64_t ready_b = 0;
+  std::size_t flights = 0;
+  const auto missing = [](std::uint64_t wanted, std::uint64_t& ready) {
+    const std::size_t tiles = wanted > ready ? ot::tiles_for(wanted - ready) : 0;
+    ready += tiles * ot::kTileOts - wanted;
+    return tiles > 0;
+  };
+  for (std::size_t step = 0; step <= kCountedSteps; ++step) {
+    for (const mpc::PartyCost& use : uses) {
+      const bool of_a = missing(use.a_ots, ready_a);
+      const bool of_b = missing(use.b_ots, ready_b);
+      if (step > 0 && (of_a || of_b)) ++flights;
+    }
+  }
+  return static_cast<double>(flights) / kCountedSteps;
+}
+
 /// As `blindfl plan` adds them up, without range checks, which are not in these steps.
 Traffic predicted(const Model& m, bool shared) {
   const auto lattice = he::make_scheme("lattice");
@@ -147,11 +168,15 @@ Traffic predicted(const Model& m, bool shared) {
   }
   const mpc::TopPlan top(*lattice, {.hidden = m.hidden, .outputs = m.outputs, .family = family_of(m)},
                          {.batch = kBatch, .sgd = sgd()});
+  std::vector<mpc::PartyCost> uses;
   for (const mpc::TopUse& use : top.step()) {
+    uses.push_back(use.cost);
     all.bytes += static_cast<double>(use.cost.a_bytes + use.cost.b_bytes + protocol::ot_bytes(use.cost.a_ots) +
                                      protocol::ot_bytes(use.cost.b_ots));
     all.rounds += use.cost.flights / 2.0;
   }
+  uses.push_back(protocol::room_lift_cost(source.lifts()));
+  all.rounds += flights_of_tiles(uses) / 2;
   return all;
 }
 

@@ -1,5 +1,6 @@
-// A model of your own: any torch modules on top of a federated source layer. Both parties run the same lines; here they
-// are two threads of one program. B gets the outputs; neither sees the other's columns or the trained source weights.
+// A model of your own with an open top: any torch modules on top of a federated source layer. Both parties run the same
+// lines; here they are two threads of one program. B gets the layer's outputs, from which it can work out A's binary
+// features and weights (SECURITY.md); shared_top.cpp is a model that opens nothing but scores.
 
 #include <iostream>
 
