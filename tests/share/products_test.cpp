@@ -183,6 +183,22 @@ TEST_P(ProductOf, IsThatOfTheIntegersModulo2To128WhenTransposed) {
   }
 }
 
+// Those of up to 64 bits are multiplied in numbers of 64.
+TEST_P(ProductOf, IsThatOfTheIntegersInANarrowerRing) {
+  for (const int ring_bits : {1, 38, 58, 63, 64, 65, 100, 127}) {
+    for (const auto& [rows, inner, cols] : kShapes) {
+      const ShareMatrix wide = random_ring_matrix(inner, cols, random_);
+      const ShareMatrix m = narrowed(wide, ring_bits);
+      const IntMatrix x = random_matrix(kind(), rows, inner, random_);
+      EXPECT_TRUE(multiply(x, m, pool_) == narrowed(reference_product(x, wide, false), ring_bits))
+          << ring_bits << " bits, " << rows << " x " << inner << " x " << cols;
+      const IntMatrix y = random_matrix(kind(), inner, rows, random_);
+      EXPECT_TRUE(multiply_transposed(y, m, pool_) == narrowed(reference_product(y, wide, true), ring_bits))
+          << ring_bits << " bits, " << rows << " x " << inner << " x " << cols << ", transposed";
+    }
+  }
+}
+
 TEST_P(ProductOf, RefusesShapesThatDoNotFit) {
   const IntMatrix x = random_matrix(kind(), 4, 3, random_);
   EXPECT_THAT([&] { (void)multiply(x, ShareMatrix(4, 5, 0), pool_); },
