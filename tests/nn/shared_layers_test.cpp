@@ -241,12 +241,12 @@ TEST_F(SharedLayers, RangesAreCheckedOfPassesSinceTheLastCheck) {
   });
 }
 
-// From 2^11 on comparisons of 30 bits are wrong.
+// From 2^8 on comparisons of 27 bits are wrong.
 TEST_F(SharedLayers, RangesOfReluAreThoseOfItsComparison) {
-  const torch::Tensor largest = torch::tensor({{2047.0, -2047.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}});
+  const torch::Tensor largest = torch::tensor({{255.0, -255.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}});
   const Shared inside(largest);
-  const Shared above(torch::tensor({{1.0, -1.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 2048.0}}));
-  const Shared below(torch::tensor({{1.0, -2100.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}}));
+  const Shared above(torch::tensor({{1.0, -1.0}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 256.0}}));
+  const Shared below(torch::tensor({{1.0, -262.5}, {0.0, 1.0}, {2.0, 3.0}, {4.0, 5.0}}));
   const auto [a, b] = parties_.run([&](Session& s) {
     SharedReLU relu(s, options_);
     for (const Shared* outside : {&above, &below}) {
@@ -270,9 +270,9 @@ Shared wide(double value, std::int64_t columns) {
 TEST_F(SharedLayers, RangesOfWideLayersAreThoseOfAllPasses) {
   constexpr std::int64_t kWide = 24;
   const Shared inside = wide(1, kWide);
-  const Shared outside = wide(2100, kWide);
+  const Shared outside = wide(262.5, kWide);
   torch::Tensor once = torch::ones({static_cast<std::int64_t>(kGiven), kWide});
-  once[2][kWide - 1] = 2100;
+  once[2][kWide - 1] = 262.5;
   const Shared last(once);
   parties_.run([&](Session& s) {
     const torch::NoGradGuard no_grad;

@@ -379,8 +379,8 @@ INSTANTIATE_TEST_SUITE_P(Models, SharedWeights,
 
 constexpr std::size_t kFollowedSteps = kSteps;
 /// Twice what a ReLU does not look at.
-constexpr double kKink = 0x1p-12;
-static_assert(mpc::kDroppedReluBits + 1 == kSharedScale - 12);
+constexpr double kKink = 0x1p-11;
+static_assert(mpc::kDroppedReluBits + 1 == kSharedScale - 11);
 
 class SharedKinks : public SharedModels {
  protected:

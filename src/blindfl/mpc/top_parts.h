@@ -26,11 +26,11 @@ constexpr double kLargestWatchedDerivative = protocol::kLargestWatchedDerivative
 constexpr int kValueRing = 20 + kSharedScale;
 /// Scores are below 2^15 where the largest is looked for.
 constexpr int kComparedBits = 16 + kSharedScale;
-/// Values are below 2^11 before a ReLU: 64 times what hidden layers are assumed to take.
-constexpr int kReluBits = 12 + kSharedScale;
-/// The lowest of these that a ReLU does not look at: values from 0 to 2^-13 may become 0. 25 bits are left, a sign and
-/// six blocks of four, which take 34 random OTs a value.
-constexpr int kDroppedReluBits = 5;
+/// Values are below 2^8 before a ReLU: 8 times what hidden layers are assumed to take.
+constexpr int kReluBits = 9 + kSharedScale;
+/// The lowest of these that a ReLU does not look at: values from 0 to 2^-12 may become 0. 21 bits are left, a sign and
+/// five blocks of four, which take 28 random OTs a value.
+constexpr int kDroppedReluBits = 6;
 /// Of a linear layer's weights in products.
 constexpr int kFactorScale = 20;
 

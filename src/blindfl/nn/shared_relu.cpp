@@ -11,8 +11,8 @@ namespace blindfl::nn {
 namespace {
 
 /// Beyond, comparisons are wrong.
-constexpr double kLargestOfRelu = 0x1p11 - 1;
-static_assert(mpc::kReluBits == 12 + kSharedScale);
+constexpr double kLargestOfRelu = 0x1p8 - 1;
+static_assert(mpc::kReluBits == 9 + kSharedScale);
 
 }  // namespace
 
