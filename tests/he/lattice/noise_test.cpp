@@ -4,7 +4,10 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <utility>
+#include <vector>
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
@@ -222,35 +225,86 @@ TEST(ShareNoise, IsASumOfFourUniformWordsFinerThanAUnit) {
   }
 }
 
-// The short sum is what the long one is, wherever noise is that coarse, and is not taken where it is finer.
+/// Numerators of results, one after the other for each prime.
+std::vector<std::uint64_t> numerators_of(const Params& params, std::size_t values, SeededRandom& random) {
+  std::vector<std::uint64_t> numerators;
+  for (const Modulus& m : params.moduli()) {
+    for (std::size_t i = 0; i < values; ++i) {
+      numerators.push_back(i == 0 ? 0 : i == 1 ? m.value() - 1 : random.below(m.value()));
+    }
+  }
+  return numerators;
+}
+
+// In every set of kernels, and also where noise is finer than these take.
 TEST(ShareRounding, RoundsTheWholeSumOfFractionsAndNoise) {
-  constexpr std::size_t kValues = 300;
   SeededRandom random(11);
   for (const ParamsSpec& set : parameter_sets()) {
     const Params params(set);
     std::vector<Fraction> one_over;
     for (const Modulus& m : params.moduli()) one_over.push_back(Fraction::one_over(m.value()));
-    for (const int ring_bits : {5, 58, 64, 100, 124, 128}) {
+    for (const int ring_bits : {5, 38, 58, 64, 65, 100, 124, 128}) {
       for (const int word : {1, 16, 60}) {
-        Random fresh;
-        const ShareNoise noise(kValues, word, ring_bits, fresh);
-        const ShareRounding rounding(one_over, noise, ring_bits);
-        for (std::size_t i = 0; i < kValues; ++i) {
-          for (const bool noisy : {true, false}) {
-            std::vector<std::uint64_t> numerators;
-            Fraction whole;
-            for (std::size_t l = 0; l < one_over.size(); ++l) {
-              const std::uint64_t q = params.moduli()[l].value();
-              numerators.push_back(i == 0 ? 0 : i == 1 ? q - 1 : random.below(q));
-              whole.add_multiple(numerators.back(), one_over[l]);
+        for (const std::size_t values : {1U, 7U, 8U, 101U}) {
+          Random fresh;
+          const ShareNoise noise(values, word, ring_bits, fresh);
+          const std::vector<std::uint64_t> numerators = numerators_of(params, values, random);
+          for (const Kernels* kernels : available_kernels()) {
+            const ShareRounding rounding(*kernels, one_over, noise, ring_bits);
+            for (const bool noisy : {true, false}) {
+              std::vector<UInt128> shares(values);
+              rounding.shares(shares, numerators.data(), values, noisy);
+              // Half a unit without noise is a matter of the last place.
+              for (std::size_t i = noisy ? 0 : 2; i < values; ++i) {
+                Fraction whole;
+                for (std::size_t l = 0; l < one_over.size(); ++l) {
+                  whole.add_multiple(numerators[l * values + i], one_over[l]);
+                }
+                if (noisy) noise.add_to(whole, i);
+                ASSERT_TRUE(shares[i] == whole.rounded(ring_bits))
+                    << kernels->name << ", " << params.name() << ", ring " << ring_bits << ", word " << word;
+              }
             }
-            if (noisy) noise.add_to(whole, i);
-            // Half a unit without noise is a matter of the last place.
-            if (!noisy && i < 2) continue;
-            ASSERT_TRUE(rounding.share(numerators.data(), 1, i, noisy) == whole.rounded(ring_bits))
-                << params.name() << ", ring " << ring_bits << ", word " << word;
           }
         }
+      }
+    }
+  }
+}
+
+/// Shares of results without numerators: their noise alone, from words of the caller's choice.
+std::vector<UInt128> shares_of(const Kernels& kernels, const std::vector<std::uint64_t>& words, int places, int ring) {
+  const std::vector<std::uint64_t> zeros(words.size() / 4);
+  const ShareSum sum{.primes = 1,
+                     .tops = {{1, 1, 1}},
+                     .numerators = {zeros.data()},
+                     .noise = words.data(),
+                     .noise_places = places,
+                     .ring_bits = ring};
+  std::vector<UInt128> shares(zeros.size());
+  kernels.round_shares(shares.data(), sum, shares.size());
+  return shares;
+}
+
+// Words at their ends, whose sums carry, and are negative or not.
+TEST(ShareRounding, AddsTheLargestAndSmallestNoise) {
+  constexpr std::uint64_t kAll = ~std::uint64_t{0};
+  constexpr std::uint64_t kTop = std::uint64_t{1} << 63;
+  std::vector<std::uint64_t> words;
+  for (std::size_t i = 0; i < 256; ++i) {
+    for (std::size_t w = 0; w < 4; ++w)
+      words.push_back(std::array{std::uint64_t{0}, kAll, kTop, kTop - 1}[i >> 2 * w & 3]);
+  }
+  for (const auto& [ring, places] :
+       {std::pair{5, 9}, {12, 60}, {38, 86}, {58, 106}, {64, 128}, {100, 124}, {124, 128}}) {
+    for (const Kernels* kernels : available_kernels()) {
+      const std::vector<UInt128> shares = shares_of(*kernels, words, places, ring);
+      for (std::size_t i = 0; i < shares.size(); ++i) {
+        Int128 noise = -(static_cast<Int128>(1) << 65);
+        for (std::size_t w = 0; w < 4; ++w) noise += static_cast<Int128>(words[4 * i + w]);
+        Fraction whole;
+        whole.add_shifted(noise, places);
+        ASSERT_TRUE(shares[i] == whole.rounded(ring)) << kernels->name << ", ring " << ring << ", value " << i;
       }
     }
   }

@@ -32,6 +32,7 @@
 //   multiply, subtract                    on residues in [0, q); a factor of multiply may be any number below 2^52
 //   add                                   without reducing; up to 4q may be `finished`
 //   transpose                             kLanes registers
+//   eight_shares                          of round_shares, where vectors are faster
 //
 // Loops without Lanes are simple enough for the compiler to use the vector units by itself.
 
@@ -60,7 +61,8 @@ class Loops {
             pack,
             unpack,
             centred_binomial,
-            ternary};
+            ternary,
+            round_shares};
   }
 
  private:
@@ -338,6 +340,33 @@ class Loops {
       out[i] = static_cast<std::int64_t>((words[i] & 0xFFFFFFFF) * 3 >> 32) - 1;
       rest[i] = static_cast<std::int64_t>((words[i] >> 32) * 3 >> 32) - 1;
     }
+  }
+
+  // ---- shares of results
+
+  static UInt128 rounded_share(const ShareSum& sum, std::size_t at) {
+    // Half a unit and the noise end within the upper 128 places.
+    UInt128 high = UInt128{1} << (127 - sum.ring_bits);
+    if (sum.noise != nullptr) {
+      const Int128 noise = ShareSum::noise_of(sum.noise + ShareSum::kNoiseWords * at);
+      high += static_cast<UInt128>(noise) << (128 - sum.noise_places);
+    }
+    std::uint64_t low = 0;
+    for (std::size_t l = 0; l < sum.primes; ++l) {
+      const UInt128 numerator = sum.numerators[l][at];
+      const UInt128 product = numerator * sum.tops[l].low + low;
+      low = low64(product);
+      high += numerator * sum.tops[l].middle + high64(product) + ((numerator * sum.tops[l].high) << 64);
+    }
+    return high >> (128 - sum.ring_bits);
+  }
+
+  static void round_shares(UInt128* out, const ShareSum& sum, std::size_t count) {
+    std::size_t done = 0;
+    if constexpr (requires { &Lanes::eight_shares; }) {
+      for (; done + 8 <= count; done += 8) Lanes::eight_shares(out + done, sum, done);
+    }
+    for (; done < count; ++done) out[done] = rounded_share(sum, done);
   }
 };
 

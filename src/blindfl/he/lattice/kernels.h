@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "blindfl/base/int128.h"
 #include "blindfl/he/lattice/modulus.h"
 #include "blindfl/he/lattice/sparse_inverse.h"
 
@@ -25,6 +26,32 @@ struct Terms {
   /// Right values that are not residues are at most 2^right_bits; 50 at most. 0: all of them are residues. The smaller,
   /// the fewer reductions.
   int right_bits = 48;
+};
+
+/// What becomes of results' fractions (share_rounding.h): each is the sum over primes of numerator / prime, plus noise,
+/// rounded to `ring_bits` binary places, where 1 is 0 again. Numbers have 192 places: what is left out is below 2^-140,
+/// and noise ends at 2^-128 or above.
+struct ShareSum {
+  static constexpr std::size_t kMostPrimes = 4;
+  /// 1 / a prime, to so many places.
+  struct Top {
+    std::uint64_t low;
+    std::uint64_t middle;
+    std::uint64_t high;
+  };
+  std::size_t primes = 0;
+  Top tops[kMostPrimes] = {};
+  const std::uint64_t* numerators[kMostPrimes] = {};  ///< of each prime, one for each result
+  static constexpr std::size_t kNoiseWords = 4;
+  /// What these make: their sum, around 0.
+  static Int128 noise_of(const std::uint64_t* words) {
+    Int128 sum = -(static_cast<Int128>(kNoiseWords / 2) << 64);
+    for (std::size_t i = 0; i < kNoiseWords; ++i) sum += static_cast<Int128>(words[i]);
+    return sum;
+  }
+  const std::uint64_t* noise = nullptr;  ///< words of each result, in units of 2^-noise_places; null: none
+  int noise_places = 0;                  ///< from ring_bits + 4 to 128
+  int ring_bits = 0;
 };
 
 /// Products come out divided by 2^52, as Montgomery's are: either one factor was multiplied by 2^52 before, or the
@@ -93,6 +120,8 @@ struct Kernels {
   /// n / 2 random words become -1, 0, 1 with equal chance, but for a bias below 2^-31: the lower halves of the words
   /// make the first n / 2 of them, the upper halves the rest.
   void (*ternary)(std::int64_t* out, const std::uint64_t* words, std::size_t n);
+  /// Shares of `count` results, any number.
+  void (*round_shares)(UInt128* out, const ShareSum& sum, std::size_t count);
 };
 
 /// Works everywhere.

@@ -146,6 +146,91 @@ struct IfmaLanes {
     }
   };
   using LongSum = Sum;
+
+  // Numbers of 192 places in limbs of 52 bits, the last of 36 and what may run over.
+  static constexpr std::size_t kLimbs = 4;
+  static constexpr unsigned int kLimbBits = 52;
+
+  /// The sums of eight times four words, less 2^65: lower and upper halves.
+  static void noise_of_eight(const std::uint64_t* words, Value& low, Value& high) {
+    const Value first = load(words);
+    const Value second = load(words + 8);
+    const Value third = load(words + 16);
+    const Value fourth = load(words + 24);
+    // Of values 0 to 3, and of 4 to 7: words 0 and 2, and words 1 and 3.
+    const Value even[] = {_mm512_unpacklo_epi64(first, second), _mm512_unpacklo_epi64(third, fourth)};
+    const Value odd[] = {_mm512_unpackhi_epi64(first, second), _mm512_unpackhi_epi64(third, fourth)};
+    const Value lower = _mm512_setr_epi64(0, 4, 1, 5, 8, 12, 9, 13);
+    const Value upper = _mm512_setr_epi64(2, 6, 3, 7, 10, 14, 11, 15);
+    low = _mm512_permutex2var_epi64(even[0], lower, even[1]);
+    high = _mm512_set1_epi64(-2);
+    const auto add_words = [&](Value more) {
+      low = add(low, more);
+      high = _mm512_mask_add_epi64(high, _mm512_cmplt_epu64_mask(low, more), high, broadcast(1));
+    };
+    add_words(_mm512_permutex2var_epi64(odd[0], lower, odd[1]));
+    add_words(_mm512_permutex2var_epi64(even[0], upper, even[1]));
+    add_words(_mm512_permutex2var_epi64(odd[0], upper, odd[1]));
+  }
+
+  static Value left_by(Value x, unsigned int bits) {
+    return _mm512_sll_epi64(x, _mm_cvtsi32_si128(static_cast<int>(bits)));
+  }
+  static Value right_by(Value x, unsigned int bits) {
+    return _mm512_srl_epi64(x, _mm_cvtsi32_si128(static_cast<int>(bits)));
+  }
+
+  static void add_noise(Value (&limbs)[kLimbs], const std::uint64_t* words, unsigned int place) {
+    Value low;
+    Value high;
+    noise_of_eight(words, low, high);
+    const std::size_t limb = place / kLimbBits;
+    const unsigned int up = place % kLimbBits;
+    limbs[limb] = add(limbs[limb], low52(left_by(low, up)));
+    if (limb + 1 < kLimbs) limbs[limb + 1] = add(limbs[limb + 1], low52(right_by(low, kLimbBits - up)));
+    if (limb + 2 < kLimbs) limbs[limb + 2] = add(limbs[limb + 2], right_by(low, 2 * kLimbBits - up));
+    // The upper half is from -2 to 1.
+    const std::size_t last = (place + 64) / kLimbBits;
+    if (last < kLimbs) limbs[last] = add(limbs[last], left_by(high, (place + 64) % kLimbBits));
+  }
+
+  static void eight_shares(UInt128* out, const ShareSum& sum, std::size_t at) {
+    Value limbs[kLimbs];
+    for (auto& limb : limbs) limb = _mm512_setzero_si512();
+    for (std::size_t l = 0; l < sum.primes; ++l) {
+      const ShareSum::Top& top = sum.tops[l];
+      const Value numerator = load(sum.numerators[l] + at);
+      const Value factors[kLimbs] = {low52(broadcast(top.low)), low52(broadcast(top.low >> 52 | top.middle << 12)),
+                                     low52(broadcast(top.middle >> 40 | top.high << 24)), broadcast(top.high >> 28)};
+      BLINDFL_UNROLL
+      for (std::size_t i = 0; i < kLimbs; ++i) {
+        limbs[i] = low_product(limbs[i], numerator, factors[i]);
+        if (i + 1 < kLimbs) limbs[i + 1] = high_product(limbs[i + 1], numerator, factors[i]);
+      }
+    }
+    const auto half = static_cast<unsigned int>(191 - sum.ring_bits);
+    limbs[half / kLimbBits] = add(limbs[half / kLimbBits], broadcast(std::uint64_t{1} << half % kLimbBits));
+    if (sum.noise != nullptr) {
+      add_noise(limbs, sum.noise + ShareSum::kNoiseWords * at, static_cast<unsigned int>(192 - sum.noise_places));
+    }
+    BLINDFL_UNROLL
+    for (std::size_t i = 0; i + 1 < kLimbs; ++i) {
+      limbs[i + 1] = add(limbs[i + 1], _mm512_srai_epi64(limbs[i], kLimbBits));
+      limbs[i] = low52(limbs[i]);
+    }
+    // The upper two of three words of 64 bits, shifted down.
+    const Value middle = _mm512_or_si512(_mm512_srli_epi64(limbs[1], 12), _mm512_slli_epi64(limbs[2], 40));
+    const Value high = _mm512_or_si512(_mm512_srli_epi64(limbs[2], 24), _mm512_slli_epi64(limbs[3], 28));
+    const auto down = static_cast<unsigned int>(128 - sum.ring_bits);
+    Value low = right_by(high, down - 64);
+    Value above = _mm512_setzero_si512();
+    if (down < 64) {
+      low = _mm512_or_si512(right_by(middle, down), left_by(high, 64 - down));
+      above = right_by(high, down);
+    }
+    _mm512_storeu_si512(out, _mm512_permutex2var_epi64(low, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), above));
+    _mm512_storeu_si512(out + 4, _mm512_permutex2var_epi64(low, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), above));
+  }
 };
 
 }  // namespace

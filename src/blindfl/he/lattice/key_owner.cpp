@@ -5,7 +5,6 @@
 
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/sampler.h"
-#include "blindfl/he/lattice/share_noise.h"
 #include "blindfl/he/lattice/share_rounding.h"
 
 namespace blindfl::he::lattice {
@@ -277,19 +276,8 @@ void LatticeKeyOwner::decrypt_part(const LatticePlan& plan, std::size_t modulus,
 // key in it: it is X M minus the other's share, plus this noise.
 void LatticeKeyOwner::open_results(const LatticePlan& plan, const LatticePlan::Area& area,
                                    std::span<const std::uint64_t> parts, Random& random, ShareMatrix& share) const {
-  const std::size_t n = params_->degree();
-  const Tiling& t = plan.tiling();
-  const bool sparse = t.sparse_results(n);
-  const int ring = plan.spec().ring_bits;
-  const ShareNoise noise(area.size(), plan.budget().noise_word, ring, random);
-  const ShareRounding rounding(one_over_modulus_, noise, ring);
-  for (std::size_t r = 0; r < area.rows; ++r) {
-    const auto row = share.row(area.first_row + r).subspan(area.first_col, area.cols);
-    for (std::size_t c = 0; c < area.cols; ++c) {
-      const std::size_t position = sparse ? r : t.result_position(r, c);
-      row[c] = rounding.share(parts.data() + position, n, r * area.cols + c, noise_);
-    }
-  }
+  const TileParts opened{parts.data(), params_->degree()};
+  round_results(kernels_, one_over_modulus_, plan, area, opened, noise_, random, scratch_, share);
 }
 
 ShareMatrix LatticeKeyOwner::do_open(const Plan& plan, ByteSource& reply, Random& random, ThreadPool& pool) const {

@@ -5,9 +5,7 @@
 #include <optional>
 
 #include "blindfl/base/error.h"
-#include "blindfl/base/secret.h"
 #include "blindfl/he/lattice/sampler.h"
-#include "blindfl/he/lattice/share_noise.h"
 #include "blindfl/he/lattice/share_rounding.h"
 
 namespace blindfl::he::lattice {
@@ -43,7 +41,8 @@ LatticeMultiplier::LatticeMultiplier(std::shared_ptr<const Params> params, const
   for (std::size_t l = 0; l < moduli.size(); ++l) {
     const Modulus& m = moduli[l];
     crt_.push_back(params_->one_over_others(l));
-    crt_quotient_.push_back(static_cast<std::uint64_t>((static_cast<UInt128>(crt_.back()) << 64) / m.value()));
+    const std::vector<std::uint64_t>& last = m.last_stage_times_radix().value;
+    kept_stage_.push_back(m.factors({m.multiply(last[0], crt_.back()), m.multiply(last[1], crt_.back())}));
     one_over_modulus_.push_back(Fraction::one_over(m.value()));
     one_over_radix_.emplace_back();
     for (std::size_t k = 0; k < l; ++k) {
@@ -197,7 +196,7 @@ LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, 
           std::copy_n(polynomial, n, copy.begin());
           kernels_.inverse_sparse(polynomial, copy.data(), (*table)[l], m);
         } else {
-          kernels_.inverse(polynomial, m, m.last_stage_times_radix());
+          kernels_.inverse(polynomial, m, c == 0 ? kept_stage_[l] : m.last_stage_times_radix());
         }
       }
     }
@@ -216,31 +215,11 @@ void LatticeMultiplier::add_error(Reply reply, Random& random) const {
   }
 }
 
-// c0 / q where results stand, with noise, in units of 2^-t. Noise comes before rounding: what is rounded depends on
-// nothing but their sum.
+// c0 / q where results stand, with noise, in units of 2^-t.
 void LatticeMultiplier::keep_results(Reply reply, const LatticePlan& plan, const LatticePlan::Area& area,
                                      Random& random, ShareMatrix& share) const {
-  const auto& moduli = params_->moduli();
-  const Tiling& t = plan.tiling();
-  const bool sparse = t.sparse_results(params_->degree());
-  const int ring = plan.spec().ring_bits;
-  const ShareNoise noise(area.size(), plan.budget().noise_word, ring, random);
-  const ShareRounding rounding(one_over_modulus_, noise, ring);
-  SecretVector<std::uint64_t> numerators(moduli.size());
-  for (std::size_t r = 0; r < area.rows; ++r) {
-    const auto kept = share.row(area.first_row + r).subspan(area.first_col, area.cols);
-    for (std::size_t c = 0; c < area.cols; ++c) {
-      const std::size_t position = sparse ? r : t.result_position(r, c);
-      for (std::size_t l = 0; l < moduli.size(); ++l) {
-        const std::uint64_t q = moduli[l].value();
-        const std::uint64_t c0 = component(reply, 0, l)[position];
-        // Sparse results have been multiplied already.
-        const std::uint64_t y = sparse ? c0 : c0 * crt_[l] - high64(static_cast<UInt128>(c0) * crt_quotient_[l]) * q;
-        numerators[l] = std::min(y, y - q);
-      }
-      kept[c] = rounding.share(numerators.data(), 1, r * area.cols + c, noise_);
-    }
-  }
+  const TileParts kept{component(reply, 0, 0), stride()};
+  round_results(kernels_, one_over_modulus_, plan, area, kept, noise_, random, scratch_, share);
 }
 
 void LatticeMultiplier::write_tile(Reply reply, const LatticePlan& plan, std::uint64_t* out) const {

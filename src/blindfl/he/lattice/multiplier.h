@@ -106,9 +106,10 @@ class LatticeMultiplier final : public Multiplier {
   std::shared_ptr<const Params> params_;
   const Kernels& kernels_;
   PublicKey key_;
-  /// For turning residues into fractions: the inverse of q / q_l modulo q_l with its quotient, and 1 / q_l.
+  /// For turning residues into fractions: the inverse of q / q_l modulo q_l, which the inverse transform of what is
+  /// kept multiplies by in its last stage, and 1 / q_l.
   std::vector<std::uint64_t> crt_;
-  std::vector<std::uint64_t> crt_quotient_;
+  std::vector<Modulus::Factors> kept_stage_;
   std::vector<Fraction> one_over_modulus_;
   /// 2^52 / q_k modulo q_l, for k < l.
   std::vector<std::vector<std::uint64_t>> one_over_radix_;

@@ -7,6 +7,7 @@
 #include "blindfl/base/random.h"
 #include "blindfl/base/secret.h"
 #include "blindfl/he/lattice/fraction.h"
+#include "blindfl/he/lattice/kernels.h"
 
 namespace blindfl::he::lattice {
 
@@ -27,16 +28,14 @@ class ShareNoise {
   }
 
   /// Of a value, in units of 2^-places().
-  [[nodiscard]] Int128 of(std::size_t value) const {
-    Int128 sum = -(static_cast<Int128>(kWords / 2) << 64);
-    for (std::size_t i = 0; i < kWords; ++i) sum += static_cast<Int128>(words_[kWords * value + i]);
-    return sum;
-  }
+  [[nodiscard]] Int128 of(std::size_t value) const { return ShareSum::noise_of(words_.data() + kWords * value); }
   [[nodiscard]] int places() const { return places_; }
+  /// Four of each value, side by side.
+  [[nodiscard]] std::span<const std::uint64_t> words() const { return words_; }
   void add_to(Fraction& f, std::size_t value) const { f.add_shifted(of(value), places_); }
 
  private:
-  static constexpr std::size_t kWords = 4;
+  static constexpr std::size_t kWords = ShareSum::kNoiseWords;
 
   SecretVector<std::uint64_t> words_;
   int places_;
