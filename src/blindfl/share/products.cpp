@@ -10,6 +10,25 @@ namespace blindfl {
 
 namespace {
 
+// out += x * m over columns.
+
+/// In a ring of up to 64 bits the upper halves stay zero.
+void add_scaled_narrow(std::span<UInt128> out, std::int64_t x, std::span<const UInt128> m) {
+  const auto factor = static_cast<std::uint64_t>(x);
+  for (std::size_t c = 0; c < out.size(); ++c) out[c] = low64(out[c]) + factor * low64(m[c]);
+}
+
+// A signed 64-bit factor needs two word products: the sign is put right by one subtraction.
+void add_scaled_wide(std::span<UInt128> out, std::int64_t x, std::span<const UInt128> m) {
+  const auto unsigned_x = static_cast<std::uint64_t>(x);
+  const std::uint64_t negative = x < 0 ? ~std::uint64_t{0} : 0;
+  for (std::size_t c = 0; c < out.size(); ++c) {
+    const std::uint64_t low = low64(m[c]);
+    const std::uint64_t carry_up = unsigned_x * high64(m[c]) - (low & negative);
+    out[c] += static_cast<UInt128>(unsigned_x) * low + (static_cast<UInt128>(carry_up) << 64);
+  }
+}
+
 constexpr std::size_t kGrain = 4096;  // ring multiplications worth handing to another thread
 
 std::size_t grain_of(std::size_t work, std::size_t pieces) {
@@ -22,75 +41,60 @@ const ProductKernels* kernels_for(const IntMatrix& x, const ShareMatrix& m, bool
   return worth_cutting(*kernels, x, m, transposed) ? kernels : nullptr;
 }
 
-void add_scaled(std::span<std::uint64_t> out, std::int64_t x, std::span<const std::uint64_t> m) {
-  const auto factor = static_cast<std::uint64_t>(x);
-  for (std::size_t c = 0; c < out.size(); ++c) out[c] += factor * m[c];
+template <class AddScaled>
+void add_rows(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool, ShareMatrix& out, AddScaled add_scaled) {
+  pool.parallel_for(x.rows(), grain_of(x.stored() * m.cols(), x.rows()), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = begin; r < end; ++r) {
+      x.for_each_in_row(r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(r), v, m.row(c)); });
+    }
+  });
 }
 
-// A signed 64-bit factor needs two word products: the sign is put right by one subtraction.
-void add_scaled(std::span<UInt128> out, std::int64_t x, std::span<const UInt128> m) {
-  const auto unsigned_x = static_cast<std::uint64_t>(x);
-  const std::uint64_t negative = x < 0 ? ~std::uint64_t{0} : 0;
-  for (std::size_t c = 0; c < out.size(); ++c) {
-    const std::uint64_t low = low64(m[c]);
-    const std::uint64_t carry_up = unsigned_x * high64(m[c]) - (low & negative);
-    out[c] += static_cast<UInt128>(unsigned_x) * low + (static_cast<UInt128>(carry_up) << 64);
-  }
+// Rows of x scatter over all of `out`, so threads share out its columns instead.
+template <class AddScaled>
+void scatter_rows(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool, ShareMatrix& out, AddScaled add_scaled) {
+  pool.parallel_for(m.cols(), grain_of(x.stored() * m.cols(), m.cols()), [&](std::size_t begin, std::size_t end) {
+    for (std::size_t r = 0; r < x.rows(); ++r) {
+      const auto from = m.row(r).subspan(begin, end - begin);
+      x.for_each_in_row(
+          r, [&](std::size_t c, std::int64_t v) { add_scaled(out.row(c).subspan(begin, end - begin), v, from); });
+    }
+  });
 }
 
-/// The plain loop, in numbers of 64 bits where the ring has no more.
-template <class Word>
-class LoopProduct {
- public:
-  LoopProduct(const IntMatrix& x, const ShareMatrix& m, bool transposed)
-      : x_(x),
-        right_(m.values().size()),
-        cols_(m.cols()),
-        out_(transposed ? x.cols() : x.rows(), m.cols(), x.scale() + m.scale(), m.ring_bits()) {
-    std::ranges::transform(m.values(), right_.begin(), [](UInt128 v) { return static_cast<Word>(v); });
-  }
+constexpr auto kNarrow = [](auto... values) { add_scaled_narrow(values...); };
+constexpr auto kWide = [](auto... values) { add_scaled_wide(values...); };
 
-  ShareMatrix rows(ThreadPool& pool) && {
-    pool.parallel_for(x_.rows(), grain_of(x_.stored() * cols_, x_.rows()), [&](std::size_t begin, std::size_t end) {
-      SecretVector<Word> sums(cols_);
-      for (std::size_t r = begin; r < end; ++r) {
-        std::ranges::fill(sums, 0);
-        x_.for_each_in_row(r, [&](std::size_t c, std::int64_t v) { add_scaled(sums, v, right(c, 0, cols_)); });
-        std::ranges::copy(sums, out_.row(r).begin());
+/// A dense `x` meets every row of `m` many times: in a ring of up to 64 bits these are cut to as many first.
+ShareMatrix narrow_product(const IntMatrix& x, const ShareMatrix& m, bool transposed, ThreadPool& pool) {
+  const std::size_t rows = transposed ? x.cols() : x.rows();
+  const std::size_t inner = m.rows();
+  const std::size_t cols = m.cols();
+  SecretVector<std::uint64_t> right(m.values().size());
+  std::ranges::transform(m.values(), right.begin(), low64);
+  ShareMatrix out(rows, cols, x.scale() + m.scale(), m.ring_bits());
+  pool.parallel_for(rows, grain_of(rows * inner * cols, rows), [&](std::size_t begin, std::size_t end) {
+    SecretVector<std::uint64_t> sums(cols);
+    for (std::size_t r = begin; r < end; ++r) {
+      std::ranges::fill(sums, 0);
+      for (std::size_t k = 0; k < inner; ++k) {
+        const auto factor = static_cast<std::uint64_t>(transposed ? x.dense_row(k)[r] : x.dense_row(r)[k]);
+        const std::uint64_t* from = right.data() + k * cols;
+        for (std::size_t c = 0; c < cols; ++c) sums[c] += factor * from[c];
       }
-    });
-    out_.reduce();
-    return std::move(out_);
-  }
+      std::ranges::copy(sums, out.row(r).begin());
+    }
+  });
+  out.reduce();
+  return out;
+}
 
-  // Rows of x scatter over all of the result, so threads share out its columns instead.
-  ShareMatrix scattered_rows(ThreadPool& pool) && {
-    pool.parallel_for(cols_, grain_of(x_.stored() * cols_, cols_), [&](std::size_t begin, std::size_t end) {
-      const std::size_t width = end - begin;
-      SecretVector<Word> sums(out_.rows() * width);
-      for (std::size_t r = 0; r < x_.rows(); ++r) {
-        x_.for_each_in_row(r, [&](std::size_t c, std::int64_t v) {
-          add_scaled(std::span(sums).subspan(c * width, width), v, right(r, begin, width));
-        });
-      }
-      for (std::size_t r = 0; r < out_.rows(); ++r) {
-        std::ranges::copy(std::span(sums).subspan(r * width, width), out_.row(r).subspan(begin).begin());
-      }
-    });
-    out_.reduce();
-    return std::move(out_);
-  }
-
- private:
-  [[nodiscard]] std::span<const Word> right(std::size_t row, std::size_t first, std::size_t count) const {
-    return std::span(right_).subspan(row * cols_ + first, count);
-  }
-
-  const IntMatrix& x_;
-  SecretVector<Word> right_;
-  std::size_t cols_;
-  ShareMatrix out_;
-};
+bool is_narrow(const ShareMatrix& m) {
+  return m.ring_bits() <= 64;
+}
+bool is_dense_and_narrow(const IntMatrix& x, const ShareMatrix& m) {
+  return x.kind() == IntMatrix::Kind::kDense && is_narrow(m);
+}
 
 }  // namespace
 
@@ -98,16 +102,22 @@ ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool)
   require<InvalidArgument>(x.cols() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " and ", m.rows(), " x ",
                            m.cols(), ": the inner dimensions differ");
   if (const ProductKernels* kernels = kernels_for(x, m, false)) return dense_product(*kernels, x, m, false, pool);
-  if (m.ring_bits() <= 64) return LoopProduct<std::uint64_t>(x, m, false).rows(pool);
-  return LoopProduct<UInt128>(x, m, false).rows(pool);
+  if (is_dense_and_narrow(x, m)) return narrow_product(x, m, false, pool);
+  ShareMatrix out(x.rows(), m.cols(), x.scale() + m.scale(), m.ring_bits());
+  is_narrow(m) ? add_rows(x, m, pool, out, kNarrow) : add_rows(x, m, pool, out, kWide);
+  out.reduce();
+  return out;
 }
 
 ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
   require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ", m.rows(),
                            " x ", m.cols(), ": the inner dimensions differ");
   if (const ProductKernels* kernels = kernels_for(x, m, true)) return dense_product(*kernels, x, m, true, pool);
-  if (m.ring_bits() <= 64) return LoopProduct<std::uint64_t>(x, m, true).scattered_rows(pool);
-  return LoopProduct<UInt128>(x, m, true).scattered_rows(pool);
+  if (is_dense_and_narrow(x, m)) return narrow_product(x, m, true, pool);
+  ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale(), m.ring_bits());
+  is_narrow(m) ? scatter_rows(x, m, pool, out, kNarrow) : scatter_rows(x, m, pool, out, kWide);
+  out.reduce();
+  return out;
 }
 
 ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m) {
