@@ -89,7 +89,8 @@ class SharedBiasImpl : public SharedModule {
 };
 TORCH_MODULE(SharedBias);
 
-/// max(x, 0), by comparison and selection: exact below 2^8, but that values from 0 to 2^-12 may become 0.
+/// max(x, 0), by comparison and selection: exact for magnitudes below 2^8, but that values from 0 to 2^-12 may
+/// become 0. `check_ranges` tells whether larger ones were there.
 class SharedReLUImpl : public SharedModule, public RangeWatcher {
  public:
   explicit SharedReLUImpl(protocol::Session& session, const SharedTopOptions& options = {});

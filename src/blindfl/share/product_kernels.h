@@ -18,7 +18,8 @@ struct ProductKernels {
   std::string_view name;
   std::size_t rows;
   std::size_t lanes;
-  /// From which sizes on, and up to how many pairs of digits, they are faster than the plain loop. Measured.
+  /// From which sizes on, and up to how many pairs of digits, they are faster than the plain loop in 128 bits.
+  /// Measured.
   struct Worth {
     std::size_t rows;
     std::size_t inner;

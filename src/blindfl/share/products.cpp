@@ -65,44 +65,15 @@ void scatter_rows(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool, Sh
 constexpr auto kNarrow = [](auto... values) { add_scaled_narrow(values...); };
 constexpr auto kWide = [](auto... values) { add_scaled_wide(values...); };
 
-/// A dense `x` meets every row of `m` many times: in a ring of up to 64 bits these are cut to as many first.
-ShareMatrix narrow_product(const IntMatrix& x, const ShareMatrix& m, bool transposed, ThreadPool& pool) {
-  const std::size_t rows = transposed ? x.cols() : x.rows();
-  const std::size_t inner = m.rows();
-  const std::size_t cols = m.cols();
-  SecretVector<std::uint64_t> right(m.values().size());
-  std::ranges::transform(m.values(), right.begin(), low64);
-  ShareMatrix out(rows, cols, x.scale() + m.scale(), m.ring_bits());
-  pool.parallel_for(rows, grain_of(rows * inner * cols, rows), [&](std::size_t begin, std::size_t end) {
-    SecretVector<std::uint64_t> sums(cols);
-    for (std::size_t r = begin; r < end; ++r) {
-      std::ranges::fill(sums, 0);
-      for (std::size_t k = 0; k < inner; ++k) {
-        const auto factor = static_cast<std::uint64_t>(transposed ? x.dense_row(k)[r] : x.dense_row(r)[k]);
-        const std::uint64_t* from = right.data() + k * cols;
-        for (std::size_t c = 0; c < cols; ++c) sums[c] += factor * from[c];
-      }
-      std::ranges::copy(sums, out.row(r).begin());
-    }
-  });
-  out.reduce();
-  return out;
-}
-
 bool is_narrow(const ShareMatrix& m) {
   return m.ring_bits() <= 64;
 }
-bool is_dense_and_narrow(const IntMatrix& x, const ShareMatrix& m) {
-  return x.kind() == IntMatrix::Kind::kDense && is_narrow(m);
-}
-
 }  // namespace
 
 ShareMatrix multiply(const IntMatrix& x, const ShareMatrix& m, ThreadPool& pool) {
   require<InvalidArgument>(x.cols() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " and ", m.rows(), " x ",
                            m.cols(), ": the inner dimensions differ");
   if (const ProductKernels* kernels = kernels_for(x, m, false)) return dense_product(*kernels, x, m, false, pool);
-  if (is_dense_and_narrow(x, m)) return narrow_product(x, m, false, pool);
   ShareMatrix out(x.rows(), m.cols(), x.scale() + m.scale(), m.ring_bits());
   is_narrow(m) ? add_rows(x, m, pool, out, kNarrow) : add_rows(x, m, pool, out, kWide);
   out.reduce();
@@ -113,7 +84,6 @@ ShareMatrix multiply_transposed(const IntMatrix& x, const ShareMatrix& m, Thread
   require<InvalidArgument>(x.rows() == m.rows(), "product of ", x.rows(), " x ", x.cols(), " transposed and ", m.rows(),
                            " x ", m.cols(), ": the inner dimensions differ");
   if (const ProductKernels* kernels = kernels_for(x, m, true)) return dense_product(*kernels, x, m, true, pool);
-  if (is_dense_and_narrow(x, m)) return narrow_product(x, m, true, pool);
   ShareMatrix out(x.cols(), m.cols(), x.scale() + m.scale(), m.ring_bits());
   is_narrow(m) ? scatter_rows(x, m, pool, out, kNarrow) : scatter_rows(x, m, pool, out, kWide);
   out.reduce();

@@ -9,6 +9,7 @@
 #include "blindfl/base/error.h"
 #include "blindfl/he/lattice/lattice_scheme.h"
 #include "he/lattice/probes.h"
+#include "testing/thrown.h"
 
 namespace blindfl::he::lattice::params_test {
 namespace {
@@ -60,6 +61,10 @@ TEST(LatticeParams, RefuseLessThan128BitSecurity) {
       EXPECT_THAT(error.what(), HasSubstr("128-bit security"));
     }
   }
+  EXPECT_THAT(blindfl::testing::message_of<InvalidArgument>([] {
+                const Params params({8192, {40, 40, 40, 40, 40}});
+              }),
+              HasSubstr("at most 4 primes"));
   EXPECT_EQ(InsecureParams::make({512, {50, 50}}).security_bits(), 0);
   EXPECT_EQ(InsecureParams::make({4096, {50, 50, 50}}).security_bits(), 0);
   std::vector<Params> sets;

@@ -26,6 +26,10 @@ class SlotProducts : public ::testing::TestWithParam<std::string> {
   SlotLab lab_{slots_};
 };
 
+/// In standard deviations, of thousands of values: their errors have products of normal numbers in them, u e_pk and e1 s
+/// slot by slot, which end later than normal ones do.
+constexpr double kFarOff = 8;
+
 TEST_P(SlotProducts, SharesAddUpToTheSum) {
   for (const auto& [values, frequencies, functions] :
        {std::tuple{1, 1, 1}, {128, 16, 1}, {100, 7, 2}, {1024, 10, 1}, {2048, 3, 2}, {2500, 3, 1}, {3, 40, 1}}) {
@@ -33,7 +37,7 @@ TEST_P(SlotProducts, SharesAddUpToTheSum) {
                                             static_cast<std::size_t>(functions)));
     const auto shares = lab_.shares_of(random_values(lab_.random(), plan->spec().values));
     const SlotRun run = lab_.run(plan, shares);
-    EXPECT_LT(largest_deviation(*plan, run, shares), 6) << values << " " << frequencies << " " << functions;
+    EXPECT_LT(largest_deviation(*plan, run, shares), kFarOff) << values << " " << frequencies << " " << functions;
     EXPECT_LT(plan->deviation(0), 3e-6);
   }
 }
@@ -50,7 +54,7 @@ TEST_P(SlotProducts, SpecialSharesAreAsExact) {
                                       {some, zeros},        {zeros, some},        {alternating, zeros},
                                       {zeros, alternating}, lab_.shares_of(ends), lab_.shares_of(alternating)};
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    EXPECT_LT(largest_deviation(*plan, lab_.run(plan, cases[i]), cases[i]), 6) << i;
+    EXPECT_LT(largest_deviation(*plan, lab_.run(plan, cases[i]), cases[i]), kFarOff) << i;
   }
 }
 

@@ -50,7 +50,7 @@ struct ShareSum {
     return sum;
   }
   const std::uint64_t* noise = nullptr;  ///< words of each result, in units of 2^-noise_places; null: none
-  int noise_places = 0;                  ///< from ring_bits + 4 to 128
+  int noise_places = 0;                  ///< from ring_bits + 4 to 128: rings have up to 124 bits
   int ring_bits = 0;
 };
 
@@ -65,7 +65,8 @@ struct Kernels {
   /// that differ, each once; the whole transform repeats each of them N / count times. Polynomial k's coefficient i
   /// stands at a[8 * i + k], and so does value i afterwards.
   void (*forward_short)(std::uint64_t* a, std::size_t count, const Modulus& modulus);
-  /// The inverse of `forward`, times 1 or 2^52: the modulus' `last_stage()` or `last_stage_times_radix()`.
+  /// The inverse of `forward`, times what `last_stage` holds: 1 or 2^52 (the modulus' `last_stage()` or
+  /// `last_stage_times_radix()`), or that times a constant.
   void (*inverse)(std::uint64_t* a, const Modulus& modulus, const Modulus::Factors& last_stage);
   /// Some of the coefficients that `inverse` gives, in a fraction of its time: out[k] is coefficient
   /// stride * k + stride - 1, times the table's scale, for its `count()` values of k. `out` may not be `a`.
@@ -120,7 +121,7 @@ struct Kernels {
   /// n / 2 random words become -1, 0, 1 with equal chance, but for a bias below 2^-31: the lower halves of the words
   /// make the first n / 2 of them, the upper halves the rest.
   void (*ternary)(std::int64_t* out, const std::uint64_t* words, std::size_t n);
-  /// Shares of `count` results, any number.
+  /// Shares of `count` results, any number, from numerators at any address.
   void (*round_shares)(UInt128* out, const ShareSum& sum, std::size_t count);
 };
 

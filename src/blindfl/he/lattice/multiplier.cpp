@@ -143,8 +143,9 @@ std::vector<LatticeMultiplier::Randomizer> LatticeMultiplier::take_randomizers(s
   return taken;
 }
 
-// For each row tile, a fresh encryption of zero, (b u, a u), plus the sum of its tiles' products, as coefficients.
-// Fresh for every reply: without it, the key's owner would solve for the private matrix.
+// For each row tile, a fresh encryption of zero, (b u, a u), plus the sum of its tiles' products, as coefficients;
+// those of the first component times the inverse of q / q_l, as numerators over q_l. Fresh for every reply: without it,
+// the key's owner would solve for the private matrix.
 LatticeMultiplier::Replies LatticeMultiplier::products(const LeftOperand& left, const LatticeOperand& right,
                                                        std::size_t first_row, std::size_t col_tile,
                                                        const std::vector<Randomizer>& randomizers, const Tiling& tiling,

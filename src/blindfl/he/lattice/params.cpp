@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "blindfl/base/error.h"
+#include "blindfl/he/lattice/kernels.h"
 #include "blindfl/he/lattice/packing.h"
 
 namespace blindfl::he::lattice {
@@ -52,6 +53,8 @@ Params::Params(const ParamsSpec& spec, Floor floor)
   require<InvalidArgument>(floor == Floor::kIgnored || log_q_ <= largest_log_q(spec.degree), "lattice: a modulus of ",
                            log_q_, " bits at degree ", spec.degree, " is below 128-bit security, which allows ",
                            largest_log_q(spec.degree));
+  require<InvalidArgument>(spec.prime_bits.size() <= ShareSum::kMostPrimes, "lattice: a modulus has at most ",
+                           ShareSum::kMostPrimes, " primes, not ", spec.prime_bits.size());
 }
 
 std::uint64_t Params::one_over_others(std::size_t l) const {
