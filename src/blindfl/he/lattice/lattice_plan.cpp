@@ -100,13 +100,13 @@ namespace {
 constexpr double kEncryptResidue = 3.8e-9;
 constexpr double kLoadResidue = 1.6e-9;
 constexpr double kReplyResidue = 6.3e-9;
-constexpr double kReplyResult = 0.05e-6;
+constexpr double kReplyResult = 0.015e-6;
 constexpr double kProductResidue = 0.45e-9;
 constexpr double kRunResidue = 6.0e-9;  // tiles between empty ones, where most are: memory is read in small pieces
 constexpr double kLeftResidue = 2.4e-9;
 constexpr double kColumn = 1e-9;  // for each group of replies
 constexpr double kOpenResidue = 3.6e-9;
-constexpr double kOpenResult = 0.055e-6;
+constexpr double kOpenResult = 0.015e-6;
 
 }  // namespace
 
