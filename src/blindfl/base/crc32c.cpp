@@ -173,7 +173,7 @@ bool has_vectors() {
 }  // namespace
 
 const std::vector<Crc32cWay>& crc32c_ways() {
-  static const std::vector<Crc32cWay> kWays = [] {
+  static const std::vector<Crc32cWay> all = [] {
     std::vector<Crc32cWay> ways;
 #if defined(__x86_64__)
     if (has_vectors()) ways.push_back({"vectors", crc32c_vectors});
@@ -182,12 +182,12 @@ const std::vector<Crc32cWay>& crc32c_ways() {
     ways.push_back({"portable", crc32c_portable});
     return ways;
   }();
-  return kWays;
+  return all;
 }
 
 std::uint32_t crc32c(ByteView bytes, std::uint32_t crc) {
-  static const auto kFastest = crc32c_ways().front().of;
-  return kFastest(bytes, crc);
+  static const auto fastest = crc32c_ways().front().of;
+  return fastest(bytes, crc);
 }
 
 }  // namespace blindfl
