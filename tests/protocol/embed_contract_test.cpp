@@ -110,8 +110,8 @@ TEST_F(EmbedContract, PiecesAreSumsOfFourUniformWordsAtWhoHasTheField) {
     mean += words;
     largest = std::max(largest, std::abs(words));
   }
-  // Of a sum of four words from -1/2 to 1/2: variance 4/12, and kurtosis 3 - 1.2/4. Six standard deviations; a sum of three
-  // words would be ten off.
+  // Of a sum of four words from -1/2 to 1/2: variance 4/12, and kurtosis 3 - 1.2/4. Six standard deviations; a sum of
+  // three words would be ten off.
   const auto count = static_cast<double>(numbers.size());
   ASSERT_GT(count, 2500);
   EXPECT_NEAR(square / count, 4.0 / 12, 6 * std::sqrt(1.7 / count) * 4 / 12);

@@ -26,8 +26,8 @@ class SlotProducts : public ::testing::TestWithParam<std::string> {
   SlotLab lab_{slots_};
 };
 
-/// In standard deviations, of thousands of values: their errors have products of normal numbers in them, u e_pk and e1 s
-/// slot by slot, which end later than normal ones do.
+/// In standard deviations, of thousands of values: their errors have products of normal numbers in them, u e_pk and e1
+/// s slot by slot, which end later than normal ones do.
 constexpr double kFarOff = 8;
 
 TEST_P(SlotProducts, SharesAddUpToTheSum) {
