@@ -14,7 +14,7 @@ namespace blindfl::lab::paper {
 /// How large the study is, and where its data sets are.
 struct StudyOptions {
   std::filesystem::path data{};
-  bool quick = false;                ///< few steps and rows: minutes instead of a night
+  bool quick = false;                ///< few steps and rows: a minute or two instead of half an hour or more
   std::size_t quick_rows = 6400;     ///< at most, of a set that is trained on, in a quick study
   std::vector<std::string> whole{};  ///< tables and figures that are not quick in a quick study
   std::uint64_t seed = 1;
