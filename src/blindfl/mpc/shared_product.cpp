@@ -153,7 +153,7 @@ void SharedProduct::take_keys(const Run& run) {
 }
 
 // All in the same messages; one that several tasks have is lifted once, to the widest ring that one of them needs.
-bool SharedProduct::lift_left(std::span<const Task> tasks, const protocol::BesideChoices& beside) {
+bool SharedProduct::lift_left(std::span<const Task> tasks, const protocol::Beside& beside) {
   std::vector<SharedLeft*> lefts;
   std::vector<ShareMatrix> narrow;
   for (const Task& task : tasks) {
@@ -204,7 +204,7 @@ std::vector<ShareMatrix> SharedProduct::products(std::span<const Task> tasks) {
     before += product.operand_bytes(run);
     replies += product.product_.reply_bytes(run.rows);
   });
-  const protocol::BesideChoices operands{
+  const protocol::Beside operands{
       .bytes = before,
       .send = [&] { each([](SharedProduct& product, Run& run) { product.send_operand(run); }); },
       .receive = [&] { each([](SharedProduct& product, Run& run) { product.receive_operand(run); }); }};

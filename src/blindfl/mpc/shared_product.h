@@ -177,7 +177,7 @@ class SharedProduct {
   void receive_reply(Run& run) { run.opened = product_.receive(run.rows); }
   [[nodiscard]] ShareMatrix finished(const Run& run, ShareMatrix own) const;
   /// Returns whether anything was to be lifted; if so, `beside` has travelled, too.
-  static bool lift_left(std::span<const Task> tasks, const protocol::BesideChoices& beside);
+  static bool lift_left(std::span<const Task> tasks, const protocol::Beside& beside);
 
   Session& session_;
   SharedProductParams params_;

@@ -3,21 +3,24 @@
 #include <cstdint>
 
 #include "blindfl/net/channel.h"
+#include "blindfl/protocol/session/beside.h"
 #include "blindfl/protocol/session/session.h"
 
 namespace blindfl::protocol {
 
 /// Sends `mine` and receives `expected` bytes of the same step: both at the same time, one flight.
 [[nodiscard]] inline Bytes cross(Session& session, net::Step step, std::uint32_t layer, ByteView mine,
-                                 std::uint64_t expected) {
+                                 std::uint64_t expected, const Beside& beside = {}) {
   Bytes theirs;
   session.exchange(
-      mine.size(),
+      mine.size() + beside.bytes,
       [&] {
         session.channel().send({step, layer, mine.size()}, mine);
+        if (beside.send) beside.send();
       },
       [&] {
         theirs = session.channel().receive({step, layer, expected});
+        if (beside.receive) beside.receive();
       });
   return theirs;
 }

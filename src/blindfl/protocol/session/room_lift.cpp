@@ -86,7 +86,7 @@ PartyCost room_lift_cost(std::span<const RoomLift> lifts) {
 }
 
 std::vector<ShareMatrix> lift_with_room(Session& session, std::uint32_t layer, std::span<const LiftedShare> shares,
-                                        const BesideChoices& beside) {
+                                        const Beside& beside) {
   std::vector<RoomLift> lifts;
   std::vector<ShareMatrix> results;
   for (const auto& [share, to] : shares) {
@@ -104,18 +104,9 @@ std::vector<ShareMatrix> lift_with_room(Session& session, std::uint32_t layer, s
   return closing(session, [&] {
     ot::RingAndSender sender(sent, session.ots().sender());
     ot::RingAndReceiver receiver(received, session.ots().receiver());
-    const Bytes own_choices = receiver.choose(top_bits(shares, me, peer, received.count()));
-    Bytes choices;
-    session.exchange(
-        own_choices.size() + beside.bytes,
-        [&] {
-          session.channel().send({steps::kLiftChoices, layer, own_choices.size()}, own_choices);
-          if (beside.send) beside.send();
-        },
-        [&] {
-          choices = session.channel().receive({steps::kLiftChoices, layer, sent.choice_bytes()});
-          if (beside.receive) beside.receive();
-        });
+    const Bytes choices =
+        cross(session, steps::kLiftChoices, layer, receiver.choose(top_bits(shares, me, peer, received.count())),
+              sent.choice_bytes(), beside);
     const auto [words, own] = sender.send(choices, top_bits(shares, me, me, sent.count()));
     finish_lift(results, shares, me, me, own);
     const Bytes theirs = cross(session, steps::kLiftWords, layer, words, received.word_bytes());

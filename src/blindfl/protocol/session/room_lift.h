@@ -2,10 +2,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <vector>
 
+#include "blindfl/protocol/session/beside.h"
 #include "blindfl/protocol/session/party_cost.h"
 #include "blindfl/share/share_matrix.h"
 
@@ -37,22 +37,14 @@ struct LiftedShare {
   int to = ShareMatrix::kMostRingBits;
 };
 
-/// Messages that do not depend on what is lifted, and cross in the flight of the choices, behind them.
-struct BesideChoices {
-  std::uint64_t bytes = 0;  ///< that this party sends
-  std::function<void()> send{};
-  std::function<void()> receive{};
-};
-
 /// This party's shares, modulo 2^to, of what `shares` hide modulo 2^k: exactly, for every secret s with
 /// -2^(k-2) <= s < 2^(k-2); what is beyond may come out off by 2^k. All matrices travel in the same messages. `layer`
-/// is what both parties know these by.
+/// is what both parties know these by; what is beside travels with the choices.
 /// Cost: `room_lift_cost`. Reveals: nothing: what a party receives is uniformly random.
 /// Throws InvalidArgument, before anything is sent, for no values, a ring of fewer than 2 bits or one that is not
 /// narrower than `to`; ProtocolError if the peer's random OTs are others, before anything is opened.
 [[nodiscard]] std::vector<ShareMatrix> lift_with_room(Session& session, std::uint32_t layer,
-                                                      std::span<const LiftedShare> shares,
-                                                      const BesideChoices& beside = {});
+                                                      std::span<const LiftedShare> shares, const Beside& beside = {});
 [[nodiscard]] ShareMatrix lift_with_room(Session& session, std::uint32_t layer, const ShareMatrix& share,
                                          int to = ShareMatrix::kMostRingBits);
 
