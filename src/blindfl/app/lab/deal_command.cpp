@@ -5,6 +5,7 @@
 
 #include "blindfl/app/lab/lab_commands.h"
 #include "blindfl/app/lab/lab_link.h"
+#include "blindfl/app/link/link_options.h"
 #include "blindfl/base/random.h"
 #include "blindfl/lab/secureml/dealt_triplets.h"
 

@@ -51,13 +51,4 @@ void LabLinks::wait() {
   for (const auto& transport : transports_) transport->wait_for_peer();
 }
 
-std::optional<net::TlsOptions> tls_with(const Arguments& arguments, std::string_view certificate_option) {
-  if (arguments.has("plaintext")) return std::nullopt;
-  require<UsageError>(arguments.has("certificate") && arguments.has("key") && arguments.has(certificate_option),
-                      "the link needs ", "--certificate, --key and --", certificate_option,
-                      "; make the first two with `blindfl keygen`");
-  return net::TlsOptions{net::load_identity(arguments.text("certificate"), arguments.text("key")),
-                         net::load_certificate(arguments.text(certificate_option))};
-}
-
 }  // namespace blindfl::app

@@ -4,7 +4,6 @@
 #include <iosfwd>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -52,9 +51,5 @@ void run_until_interrupted(const LabLinks& links, Body&& body) {
     throw;
   }
 }
-
-/// --certificate, --key and, under this name, the certificate of whom it is with; nothing with --plaintext.
-/// Throws UsageError if one is missing, ConfigError or DataError if a file is unusable.
-[[nodiscard]] std::optional<net::TlsOptions> tls_with(const Arguments& arguments, std::string_view certificate_option);
 
 }  // namespace blindfl::app

@@ -28,12 +28,17 @@ net::GrpcOptions read_link_options(const Arguments& arguments) {
   const bool certificates = arguments.has("certificate") || arguments.has("key") || arguments.has("peer");
   require<UsageError>(!(arguments.has("plaintext") && certificates),
                       "--plaintext uses no certificates: leave out either it or --certificate, --key and --peer");
-  if (arguments.has("plaintext")) return options;
-  require<UsageError>(arguments.has("certificate") && arguments.has("key") && arguments.has("peer"),
-                      "the link needs --certificate, --key and --peer; make the first two with `blindfl keygen`");
-  options.tls = net::TlsOptions{net::load_identity(arguments.text("certificate"), arguments.text("key")),
-                                net::load_certificate(arguments.text("peer"))};
+  options.tls = tls_with(arguments, "peer");
   return options;
+}
+
+std::optional<net::TlsOptions> tls_with(const Arguments& arguments, std::string_view certificate_option) {
+  if (arguments.has("plaintext")) return std::nullopt;
+  require<UsageError>(arguments.has("certificate") && arguments.has("key") && arguments.has(certificate_option),
+                      "the link needs --certificate, --key and --", certificate_option,
+                      "; make the first two with `blindfl keygen`");
+  return net::TlsOptions{net::load_identity(arguments.text("certificate"), arguments.text("key")),
+                         net::load_certificate(arguments.text(certificate_option))};
 }
 
 }  // namespace blindfl::app
