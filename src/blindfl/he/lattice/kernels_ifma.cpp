@@ -222,12 +222,10 @@ struct IfmaLanes {
     const Value middle = _mm512_or_si512(_mm512_srli_epi64(limbs[1], 12), _mm512_slli_epi64(limbs[2], 40));
     const Value high = _mm512_or_si512(_mm512_srli_epi64(limbs[2], 24), _mm512_slli_epi64(limbs[3], 28));
     const auto down = static_cast<unsigned int>(128 - sum.ring_bits);
-    Value low = right_by(high, down - 64);
-    Value above = _mm512_setzero_si512();
-    if (down < 64) {
-      low = _mm512_or_si512(right_by(middle, down), left_by(high, 64 - down));
-      above = right_by(high, down);
-    }
+    const bool narrow = down >= 64;
+    const Value low =
+        narrow ? right_by(high, down - 64) : _mm512_or_si512(right_by(middle, down), left_by(high, 64 - down));
+    const Value above = narrow ? _mm512_setzero_si512() : right_by(high, down);
     _mm512_storeu_si512(out, _mm512_permutex2var_epi64(low, _mm512_setr_epi64(0, 8, 1, 9, 2, 10, 3, 11), above));
     _mm512_storeu_si512(out + 4, _mm512_permutex2var_epi64(low, _mm512_setr_epi64(4, 12, 5, 13, 6, 14, 7, 15), above));
   }
