@@ -1,24 +1,11 @@
 """scripts/bench_against compares the rows that it should, also where two commits call a way by other names."""
 
-import importlib.machinery
-import importlib.util
 import json
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "bench_against"
+import script
 
-
-def load():
-    sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader("bench_against", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("bench_against", loader))
-    loader.exec_module(module)
-    return module
-
-
-BENCH = load()
+BENCH = script.load("bench_against")
 
 
 def rows(*measured):

@@ -1,23 +1,10 @@
 """scripts/demo_against reads what `blindfl train` says of its time, in any unit."""
 
-import importlib.machinery
-import importlib.util
-import sys
 import unittest
-from pathlib import Path
 
-SCRIPT = Path(__file__).resolve().parents[2] / "scripts" / "demo_against"
+import script
 
-
-def load():
-    sys.dont_write_bytecode = True
-    loader = importlib.machinery.SourceFileLoader("demo_against", str(SCRIPT))
-    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("demo_against", loader))
-    loader.exec_module(module)
-    return module
-
-
-DEMO = load()
+DEMO = script.load("demo_against")
 
 SAID = """training on 5,530 rows, validating on 1053
 epoch 1/1  499 rows/s  56.7 MB/s
